@@ -1,0 +1,59 @@
+package sandbox
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Info is what an engine can do on this machine. It is data, so that a Spec is
+// checked against it before anything is created.
+type Info struct {
+	Engine   string    `json:"engine"`
+	Version  string    `json:"version"`
+	Boundary string    `json:"boundary"` // what stands between guest and host, in a few words
+	Rootless bool      `json:"rootless"`
+	Networks []Network `json:"networks"`
+
+	// Helper is where this very program is found inside, read-only.
+	Helper string `json:"helper"`
+
+	Isolated       bool `json:"isolated"` // false: commands run on the host
+	ProtectedPaths bool `json:"protected_paths"`
+	Rootfs         bool `json:"rootfs"`
+	Terminal       bool `json:"terminal"`
+	LimitMemory    bool `json:"limit_memory"`
+	LimitCPUs      bool `json:"limit_cpus"`
+	FractionalCPUs bool `json:"fractional_cpus"`
+	LimitProcesses bool `json:"limit_processes"`
+	LimitDisk      bool `json:"limit_disk"`
+}
+
+// Check refuses a Spec that the engine cannot keep. It names every reason, not
+// just the first.
+func (i Info) Check(s Spec) error {
+	var missing []string
+	need := func(asked, can bool, what string) {
+		if asked && !can {
+			missing = append(missing, what)
+		}
+	}
+	need(!slices.Contains(i.Networks, s.Network), false, fmt.Sprintf("enforce network %q", s.Network))
+	need(s.Network == NetworkGate && s.Gate == nil, false, "open a door without a gate behind it")
+	need(slices.ContainsFunc(s.Mounts, func(m Mount) bool { return len(m.Protect) > 0 }), i.ProtectedPaths, "keep paths read-only inside a writable mount")
+	need(s.Rootfs != "", i.Rootfs, "use a root file system folder")
+	need(s.Limits.Memory > 0, i.LimitMemory, "limit memory")
+	need(s.Limits.CPUs > 0, i.LimitCPUs, "limit CPUs")
+	need(s.Limits.CPUs != math.Trunc(s.Limits.CPUs), i.FractionalCPUs, "limit CPUs to a fraction")
+	need(s.Limits.Processes > 0, i.LimitProcesses, "limit processes")
+	need(s.Limits.Disk > 0, i.LimitDisk, "limit the disk written")
+	if len(missing) == 0 {
+		return nil
+	}
+	return &RefusedError{
+		What: "engine " + i.Engine,
+		Why:  "it cannot " + strings.Join(missing, ", nor "),
+		Fix:  "choose another engine with --engine, or ask for less",
+	}
+}

@@ -1,0 +1,205 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// Host is what the mount checks need to know about this machine.
+type Host struct {
+	Home  string // the user's home directory
+	State string // where ralph keeps its own state
+	// Run is the folder of the run that the sandbox belongs to, if it has one:
+	// the only folder below a .ralph directory that may be mounted.
+	Run string
+}
+
+// CheckMounts refuses mounts that would hand the sandbox more of the host than
+// a user can mean to give. It looks at the real file system but changes
+// nothing. Every refusal is a *RefusedError; all of them are reported.
+func CheckMounts(mounts []Mount, host Host) error {
+	var errs []error
+	for _, m := range mounts {
+		if why, fix := host.refuse(m); why != "" {
+			errs = append(errs, &RefusedError{What: fmt.Sprintf("mount of %q", m.Source), Why: why, Fix: fix})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (h Host) refuse(m Mount) (why, fix string) {
+	if why, fix = CheckPath(m.Source); why != "" {
+		return why, fix
+	}
+	if why, fix = h.refuseSource(m.Source); why != "" {
+		return why, fix
+	}
+	if why, fix = refuseKind(m.Source); why != "" {
+		return why, fix
+	}
+	return badTarget(m.Target)
+}
+
+// CheckPath refuses spellings of a host path that can mean something else than
+// they seem to, and paths that are not there. An empty why means that the path
+// is fine.
+func CheckPath(path string) (why, fix string) {
+	switch {
+	case !filepath.IsAbs(path):
+		return "the path is not absolute", "write the whole path"
+	case strings.ContainsFunc(path, unicode.IsControl):
+		return "the path holds a control character", "rename the folder"
+	case hasDotDot(path):
+		return "the path has a .. in it", "write it as " + filepath.Clean(path)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "it does not exist", "create it first, or check the spelling"
+	case errors.Is(err, fs.ErrPermission):
+		return "it cannot be read", "check its permissions"
+	case err != nil:
+		return err.Error(), ""
+	}
+	if link := firstSymlink(path); link != "" {
+		return fmt.Sprintf("%s is a symbolic link; what it leads to can change under our feet", link), "give the real path, " + real
+	}
+	return "", ""
+}
+
+func hasDotDot(path string) bool {
+	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
+		if part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// firstSymlink returns the first component of path that is a symbolic link.
+// Links in the root directory are the system's own (/tmp and /var on macOS):
+// only root can make those.
+func firstSymlink(path string) string {
+	var parents []string
+	for p := filepath.Clean(path); filepath.Dir(p) != p; p = filepath.Dir(p) {
+		parents = append(parents, p)
+	}
+	for i := len(parents) - 2; i >= 0; i-- {
+		info, err := os.Lstat(parents[i])
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return parents[i]
+		}
+	}
+	return ""
+}
+
+// forbiddenTargets would hide what the engine itself puts there.
+var forbiddenTargets = []string{"/proc", "/sys", "/dev", "/.ralph"}
+
+func badTarget(target string) (why, fix string) {
+	const fixTarget = "mount it at a path of its own, such as /mnt/data"
+	switch {
+	case !strings.HasPrefix(target, "/"):
+		return fmt.Sprintf("its place inside, %q, is not an absolute path", target), fixTarget
+	case hasDotDot(target) || strings.ContainsFunc(target, unicode.IsControl):
+		return fmt.Sprintf("its place inside, %q, is not a plain path", target), fixTarget
+	case filepath.ToSlash(filepath.Clean(target)) == "/":
+		return "it would replace the sandbox's root", fixTarget
+	}
+	for _, t := range forbiddenTargets {
+		if within(target, t) {
+			return fmt.Sprintf("%s inside belongs to the sandbox", t), fixTarget
+		}
+	}
+	return "", ""
+}
+
+// systemDirs hold the host's secrets, devices or sockets. Neither they nor
+// anything in them is ever mounted on request.
+var systemDirs = []string{"/proc", "/sys", "/dev", "/boot", "/etc", "/run", "/var/run"}
+
+// secretNames are the places below a home directory where keys and tokens lie.
+var secretNames = []string{
+	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh",
+	".netrc", ".git-credentials", ".npmrc", ".pypirc", ".password-store", ".local/share/keyrings",
+	".claude", ".claude.json", ".codex", ".gemini", ".cargo/credentials.toml",
+}
+
+// isHome recognises other people's home directories by where systems put them.
+func isHome(path string) bool {
+	dir := filepath.ToSlash(filepath.Dir(path))
+	return path == "/root" || dir == "/home" || dir == "/Users"
+}
+
+func (h Host) refuseSource(source string) (why, fix string) {
+	const fixSource = "mount only the folder that the work needs"
+	source = filepath.Clean(source)
+	switch {
+	case filepath.Dir(source) == source:
+		return "that is the whole file system", fixSource
+	case h.Home != "" && within(h.Home, source), isHome(source):
+		return "it is or holds a home directory, with its keys and tokens", fixSource
+	case h.State != "" && (within(source, h.State) || within(h.State, source)):
+		return "it holds ralph's own state, with the records of other runs", fixSource
+	}
+	for _, dir := range systemDirs {
+		if within(source, dir) || within(dir, source) {
+			return fmt.Sprintf("%s belongs to the system", dir), fixSource
+		}
+	}
+	for _, name := range secretNames {
+		secret := filepath.Join(h.Home, name)
+		if h.Home != "" && (within(source, secret) || within(secret, source)) {
+			return fmt.Sprintf("~/%s holds keys or tokens", name), "let the gate hold credentials; they stay outside"
+		}
+	}
+	if h.otherRun(source) {
+		return "it belongs to another run", "a run sees its own folder only"
+	}
+	return "", ""
+}
+
+// otherRun reports whether path lies in a .ralph folder that is not this run's.
+func (h Host) otherRun(path string) bool {
+	if h.Run != "" && within(path, h.Run) {
+		return false
+	}
+	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
+		if part == ".ralph" {
+			return true
+		}
+	}
+	return false
+}
+
+// refuseKind refuses what is neither a folder nor a plain file: a socket is a
+// way out, and a device is the machine itself.
+func refuseKind(source string) (why, fix string) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return err.Error(), ""
+	}
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSocket != 0:
+		return "it is a socket: whoever holds it speaks to a program on the host", "use --allow for hosts; agents and daemons stay outside"
+	case !mode.IsDir() && !mode.IsRegular():
+		return "it is neither a folder nor a plain file", ""
+	}
+	if f, err := os.Open(source); err != nil {
+		return "it cannot be read", "check its permissions"
+	} else {
+		f.Close()
+	}
+	return "", ""
+}
+
+// within reports whether path is dir or lies below it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
