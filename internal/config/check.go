@@ -1,0 +1,94 @@
+package config
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// The checks of single strings. Each returns what is wrong, or "".
+
+func anyText(s string) string {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return "is empty"
+	case strings.ContainsRune(s, 0):
+		return "holds a NUL character"
+	case len(s) > 4096:
+		return "is too long"
+	}
+	return ""
+}
+
+// anArgument takes whatever a program can be given, also nothing.
+func anArgument(s string) string {
+	if strings.ContainsRune(s, 0) {
+		return "holds a NUL character"
+	}
+	return ""
+}
+
+// aName takes what later stands alone in a command line: a leading dash would
+// make it an option there.
+func aName(s string) string {
+	if why := anyText(s); why != "" {
+		return why
+	}
+	if strings.HasPrefix(s, "-") {
+		return "begins with a dash"
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		return "holds a space or a character that cannot be printed"
+	}
+	return ""
+}
+
+// aHostRule catches slips early; the gate has the last word on its rules.
+func aHostRule(s string) string {
+	switch why := aName(s); {
+	case why != "":
+		return why
+	case s == "*":
+		return `would allow everything; say policy = "allow-all" if you mean that`
+	case strings.Contains(s, "://"):
+		return "is an address; give the host name alone"
+	}
+	return ""
+}
+
+func anUpstream(s string) string {
+	if why := aName(s); why != "" {
+		return why
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http"):
+		return "is not an http or https address"
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return "may hold a host and a path only, and no credentials"
+	}
+	return ""
+}
+
+// aPathBelow takes a slash path that stays below the workspace. Patterns
+// are refused: taken literally, they would protect nothing.
+func aPathBelow(s string) string {
+	if why := anyText(s); why != "" {
+		return why
+	}
+	switch {
+	case strings.Contains(s, `\`):
+		return "holds a backslash; write paths with /"
+	case path.IsAbs(s) || (len(s) > 1 && s[1] == ':'):
+		return "is absolute; paths are relative to the workspace"
+	case slices.Contains(strings.Split(s, "/"), ".."):
+		return "holds .. and may lead out of the workspace"
+	case path.Clean(s) == ".":
+		return "is the workspace itself; name paths below it"
+	case strings.ContainsAny(s, "*?["):
+		return "looks like a pattern; name each path"
+	}
+	return ""
+}

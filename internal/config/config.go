@@ -1,0 +1,151 @@
+// Package config reads ralph.toml and joins it with the user's own file, the
+// environment and the command line into one checked Config.
+//
+// # Strict
+//
+// A file is used as a whole or not at all. Unknown keys and sections, wrong
+// types, values out of range and duplicates are all reported in one *Error,
+// each with its line and, where one is near, the word that was probably meant.
+//
+// # Precedence
+//
+// The command line wins over the environment (RALPH_ and the key, so that
+// sandbox.resources.memory is RALPH_SANDBOX_RESOURCES_MEMORY), that over the
+// project's ralph.toml, that over the user's file, that over Defaults.
+//
+// # A project may only tighten
+//
+// ralph.toml comes with a repository, so its author need not be the person who
+// runs it. What the user's file closes, the project cannot open:
+//
+//   - sandbox.enabled = false, sandbox.engine = "host", execution.mode = "host"
+//     and sandbox.network.policy = "allow-all" need the user's own word: in the
+//     user's file, the environment or on the command line.
+//   - The user's limits in [sandbox.resources] and [budget] are upper bounds.
+//   - The user's policy is an upper bound: deny < allowlist < allow-all. The
+//     user's engine may be exchanged for a stronger one only. The user's
+//     oci_runtime and agent.upstream stand; prefer = "strength" and
+//     use_bypass_permissions = false stand.
+//   - The user's allowed list is an upper bound: of the project's entries those
+//     remain that the user's list holds, written the same way. Under the user's
+//     policy "deny" none remain; under "allow-all" all do. A project without a
+//     list gets the user's.
+//   - protect lists are united.
+//   - On the host, outside any sandbox, the project cannot ask for
+//     use_bypass_permissions.
+//
+// Names that the user allows in the environment or on the command line are
+// added to the list; over a policy "deny" of a lower layer they open exactly
+// those names. Each value of a project that was not used is told as a note.
+package config
+
+import "time"
+
+// Config is what holds after all sources are joined.
+type Config struct {
+	Agent      Agent
+	Execution  Execution
+	Sandbox    Sandbox
+	Budget     Budget
+	Validation Validation
+}
+
+// Agent says who works.
+type Agent struct {
+	Name     string
+	Model    string   // empty: the agent's own choice
+	Command  []string // for the agent "command"
+	Upstream string   // where the gate sends model calls; empty: the agent's own
+}
+
+// Execution says where the agent works and how freely.
+type Execution struct {
+	Mode string
+
+	// UseBypassPermissions lets the agent act without asking. Unless someone
+	// says otherwise it is true in a sandbox and false on the host.
+	UseBypassPermissions bool
+}
+
+// Sandbox says what stands between the agent and the host.
+type Sandbox struct {
+	Enabled        bool
+	Engine         string
+	OCIRuntime     string // empty: the engine's own
+	Prefer         string
+	Image          string // empty: the one that ralph builds
+	ReuseContainer bool
+	UseLocalImage  bool
+	Protect        []string // slash paths below the workspace, besides the built-in ones
+	Network        Network
+	Resources      Resources
+}
+
+// Network says what the agent may reach.
+type Network struct {
+	Policy  string
+	Allowed []string // for PolicyAllowlist; empty denies everything
+}
+
+// Resources bound one sandbox. Zero means that nobody said anything.
+type Resources struct {
+	Memory    int64 // bytes
+	CPUs      float64
+	Processes int
+	Disk      int64         // bytes
+	Timeout   time.Duration // of one iteration
+}
+
+// Budget bounds a whole run.
+type Budget struct {
+	MaxCostUSD    float64
+	MaxIterations int   // 0: no limit
+	MaxTokens     int64 // 0: no limit
+	MaxTime       time.Duration
+}
+
+// Validation says how finished work is checked.
+type Validation struct {
+	Command string
+	Trusted []string // patterns of files taken from the base commit
+}
+
+// The words of the keys that decide about the boundary.
+const (
+	ModeHost      = "host"
+	ModeContainer = "container"
+
+	EngineAuto = "auto"
+	EngineHost = "host"
+
+	PreferStrength = "strength"
+	PreferSpeed    = "speed"
+
+	PolicyDeny      = "deny"
+	PolicyAllowlist = "allowlist"
+	PolicyAllowAll  = "allow-all"
+)
+
+// Defaults is what holds where no source says anything. Its policy denies all,
+// because the list is empty.
+func Defaults() Config {
+	return Config{
+		Agent:     Agent{Name: "claude"},
+		Execution: Execution{Mode: ModeContainer, UseBypassPermissions: true},
+		Sandbox: Sandbox{
+			Enabled:        true,
+			Engine:         EngineAuto,
+			Prefer:         PreferStrength,
+			ReuseContainer: true,
+			UseLocalImage:  true,
+			Network:        Network{Policy: PolicyAllowlist},
+		},
+		Budget: Budget{MaxCostUSD: 10, MaxIterations: 20, MaxTime: 8 * time.Hour},
+	}
+}
+
+// OnHost reports whether the agent is to run without a sandbox. Three keys can
+// say so, and any one of them is enough.
+func (c *Config) OnHost() bool {
+	return !c.Sandbox.Enabled || c.Sandbox.Engine == EngineHost || c.Execution.Mode == ModeHost
+}

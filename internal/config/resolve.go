@@ -1,0 +1,170 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Sources are the layers of a configuration, the strongest first. A nil layer
+// says nothing.
+type Sources struct {
+	Flags, Env, Project, User *Layer
+}
+
+// Resolve joins the sources; see the package documentation for the rules. The
+// notes name each value of the project that was not used, and why.
+func Resolve(s Sources) (Config, []string) {
+	r := resolver{Sources: s, cfg: Defaults()}
+	for _, f := range schema() {
+		r.resolve(f)
+	}
+	r.uniteProtect()
+	r.joinAllowed()
+	r.limitBypass()
+	return r.cfg, r.notes
+}
+
+type resolver struct {
+	Sources
+	cfg   Config
+	notes []string
+}
+
+func (r *resolver) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// resolve stores the value of one key, weakest source first.
+func (r *resolver) resolve(f field) {
+	user, said := r.User.get(f.key)
+	if said {
+		f.store(&r.cfg, user.value)
+	}
+	byPerson := has(f.key, r.Flags, r.Env)
+	if project, ok := r.Project.get(f.key); ok && !byPerson {
+		base := f.load(&r.cfg)
+		used := f.tighten(base, said, project.value)
+		f.store(&r.cfg, used)
+		if f.show(used) != f.show(project.value) {
+			r.note("%s: %s = %s is not used, %s stays: %s",
+				project.origin, f.key, f.show(project.value), f.show(used), reason(user, said))
+		}
+	}
+	for _, l := range []*Layer{r.Env, r.Flags} {
+		if own, ok := l.get(f.key); ok {
+			f.store(&r.cfg, own.value)
+		}
+	}
+}
+
+func reason(user setting, said bool) string {
+	if said {
+		return user.origin + " does not allow it"
+	}
+	return "a project cannot decide that; say it in your own file or with a flag"
+}
+
+// uniteProtect protects what anyone wants protected.
+func (r *resolver) uniteProtect() {
+	var all []string
+	for _, l := range []*Layer{r.User, r.Project, r.Env, r.Flags} {
+		for _, p := range l.strings(keyProtect) {
+			all = append(all, path.Clean(p))
+		}
+	}
+	r.cfg.Sandbox.Protect = unique(all)
+}
+
+// joinAllowed makes the list of names that the agent may reach.
+func (r *resolver) joinAllowed() {
+	network := &r.cfg.Sandbox.Network
+	own := slices.Concat(r.Flags.strings(keyAllowed), r.Env.strings(keyAllowed))
+	switch {
+	case network.Policy == PolicyDeny && len(own) > 0 && !r.denyIsLastWord():
+		r.note("%s opens %s although the policy was %q", r.allowedBy(), quoteAll(own), PolicyDeny)
+		network.Policy = PolicyAllowlist
+		network.Allowed = unique(own)
+	case network.Policy == PolicyDeny:
+		network.Allowed = nil
+	default:
+		network.Allowed = unique(slices.Concat(r.allowedByFiles(), own))
+	}
+}
+
+// denyIsLastWord reports whether the policy was given at least as strongly as
+// the names.
+func (r *resolver) denyIsLastWord() bool {
+	return has(keyPolicy, r.Flags) || (has(keyPolicy, r.Env) && !has(keyAllowed, r.Flags))
+}
+
+// allowedBy is the flag or variable that names hosts.
+func (r *resolver) allowedBy() string {
+	if s, ok := r.Flags.get(keyAllowed); ok {
+		return s.origin
+	}
+	s, _ := r.Env.get(keyAllowed)
+	return s.origin
+}
+
+// allowedByFiles is the project's list as far as the user lets it, or the
+// user's own.
+func (r *resolver) allowedByFiles() []string {
+	project, ok := r.Project.get(keyAllowed)
+	if !ok {
+		return r.User.strings(keyAllowed)
+	}
+	policy, _ := r.User.get(keyPolicy)
+	bound, bounded := r.User.get(keyAllowed)
+	switch policy.value {
+	case PolicyAllowAll:
+		bounded = false
+	case PolicyDeny:
+		bound, bounded = setting{value: []string(nil), origin: policy.origin}, true
+	}
+	if !bounded {
+		return r.Project.strings(keyAllowed)
+	}
+	kept, dropped := split(r.Project.strings(keyAllowed), bound.value.([]string))
+	if len(dropped) > 0 {
+		r.note("%s: %s: %s not used: %s does not allow it", project.origin, keyAllowed, quoteAll(dropped), bound.origin)
+	}
+	return kept
+}
+
+// limitBypass keeps an agent on the host asking, unless the user says
+// otherwise: there, its permissions are the only boundary.
+func (r *resolver) limitBypass() {
+	if !r.cfg.OnHost() || has(keyBypass, r.Flags, r.Env, r.User) {
+		return
+	}
+	r.cfg.Execution.UseBypassPermissions = false
+	if project, ok := r.Project.get(keyBypass); ok && project.value == true {
+		r.note("%s: %s = true is not used on the host: %s", project.origin, keyBypass, reason(setting{}, false))
+	}
+}
+
+// split parts a project's names into those on the user's list and the others.
+func split(names, bound []string) (kept, dropped []string) {
+	for _, name := range names {
+		same := func(s string) bool { return strings.EqualFold(s, name) }
+		if slices.ContainsFunc(bound, same) {
+			kept = append(kept, name)
+		} else {
+			dropped = append(dropped, name)
+		}
+	}
+	return kept, dropped
+}
+
+// unique drops repetitions and keeps the order.
+func unique(items []string) []string {
+	var out []string
+	for _, item := range items {
+		if !slices.Contains(out, item) {
+			out = append(out, item)
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package config
+
+import (
+	"strings"
+	"time"
+)
+
+// field is one key: everything that reading, joining and explaining it needs.
+type field struct {
+	key  string // dotted, as in "sandbox.network.policy"
+	doc  string
+	list bool
+
+	read     func(any) (any, []complaint)
+	fromText func(string) any // nil for lists
+	show     func(any) string
+	load     func(*Config) any
+	store    func(*Config, any)
+	tighten  func(base any, said bool, project any) any
+}
+
+func at[T any](key, doc string, k kind[T], place func(*Config) *T, r rule[T]) field {
+	return field{
+		key: key, doc: doc, list: k.fromText == nil, fromText: k.fromText,
+		read: func(v any) (any, []complaint) {
+			value, complaints := k.read(v)
+			return value, complaints
+		},
+		show:  func(v any) string { return k.show(v.(T)) },
+		load:  func(c *Config) any { return *place(c) },
+		store: func(c *Config, v any) { *place(c) = v.(T) },
+		tighten: func(base any, said bool, project any) any {
+			return r(base.(T), said, project.(T))
+		},
+	}
+}
+
+const (
+	keyAllowed = "sandbox.network.allowed"
+	keyBypass  = "execution.use_bypass_permissions"
+	keyPolicy  = "sandbox.network.policy"
+	keyProtect = "sandbox.protect"
+)
+
+// schema lists every key, in the order of the documentation.
+func schema() []field {
+	return []field{
+		at("agent.name", "who works", oneOf("claude", "codex", "opencode", "gemini", "mini", "command"),
+			func(c *Config) *string { return &c.Agent.Name }, free),
+		at("agent.model", "the model it asks for", text(aName),
+			func(c *Config) *string { return &c.Agent.Model }, free),
+		at("agent.command", "the program and arguments of the agent \"command\"; the prompt is on its standard input", list(anArgument),
+			func(c *Config) *[]string { return &c.Agent.Command }, free),
+		at("agent.upstream", "where the gate sends model calls", text(anUpstream),
+			func(c *Config) *string { return &c.Agent.Upstream }, usersWord),
+
+		at("execution.mode", "in a sandbox or on the host", oneOf(ModeHost, ModeContainer),
+			func(c *Config) *string { return &c.Execution.Mode }, notAlone(ModeHost)),
+		at(keyBypass, "let the agent act without asking", boolean(),
+			func(c *Config) *bool { return &c.Execution.UseBypassPermissions }, stays(false)),
+
+		at("sandbox.enabled", "false runs the agent on the host", boolean(),
+			func(c *Config) *bool { return &c.Sandbox.Enabled }, notAlone(false)),
+		at("sandbox.engine", "what isolates the agent", oneOf(EngineAuto, "gvisor", "docker", "podman", "bubblewrap", "docker-sandbox", EngineHost),
+			func(c *Config) *string { return &c.Sandbox.Engine }, noWeakerEngine),
+		at("sandbox.oci_runtime", "the runtime under docker or podman", oneOf("", "runc", "crun", "runsc", "kata"),
+			func(c *Config) *string { return &c.Sandbox.OCIRuntime }, usersWord),
+		at("sandbox.prefer", "what engine \"auto\" looks for first", oneOf(PreferStrength, PreferSpeed),
+			func(c *Config) *string { return &c.Sandbox.Prefer }, stays(PreferStrength)),
+		at("sandbox.image", "the image to start from", text(aName),
+			func(c *Config) *string { return &c.Sandbox.Image }, free),
+		at("sandbox.reuse_container", "keep the sandbox between iterations", boolean(),
+			func(c *Config) *bool { return &c.Sandbox.ReuseContainer }, free),
+		at("sandbox.use_local_image", "do not pull an image that is here", boolean(),
+			func(c *Config) *bool { return &c.Sandbox.UseLocalImage }, free),
+		at(keyProtect, "further paths of the workspace that are read-only inside", list(aPathBelow),
+			func(c *Config) *[]string { return &c.Sandbox.Protect }, free), // united in Resolve
+
+		at(keyPolicy, "what the agent may reach", oneOf(PolicyDeny, PolicyAllowlist, PolicyAllowAll),
+			func(c *Config) *string { return &c.Sandbox.Network.Policy }, notWider(PolicyDeny, PolicyAllowlist, PolicyAllowAll)),
+		at(keyAllowed, "names, *.domains, host:port and @presets for the policy \"allowlist\"", list(aHostRule),
+			func(c *Config) *[]string { return &c.Sandbox.Network.Allowed }, free), // joined in Resolve
+
+		at("sandbox.resources.memory", "of everything inside together", parsed(`a size such as "8g"`, ParseMemory, FormatSize),
+			func(c *Config) *int64 { return &c.Sandbox.Resources.Memory }, atMost),
+		at("sandbox.resources.cpus", "processors' worth of time", cpus(),
+			func(c *Config) *float64 { return &c.Sandbox.Resources.CPUs }, atMost),
+		at("sandbox.resources.processes", "processes and threads at once", whole(1, 1_000_000),
+			func(c *Config) *int { return &c.Sandbox.Resources.Processes }, atMost),
+		at("sandbox.resources.disk", "what may be written", parsed(`a size such as "20g"`, ParseDisk, FormatSize),
+			func(c *Config) *int64 { return &c.Sandbox.Resources.Disk }, atMost),
+		at("sandbox.resources.timeout_minutes", "of one iteration", minutes(),
+			func(c *Config) *time.Duration { return &c.Sandbox.Resources.Timeout }, atMost),
+
+		at("budget.max_cost_usd", "for the whole run", dollars(),
+			func(c *Config) *float64 { return &c.Budget.MaxCostUSD }, atMost),
+		at("budget.max_iterations", "for the whole run; 0 is no limit", whole(0, 1_000_000),
+			func(c *Config) *int { return &c.Budget.MaxIterations }, atMostOrNone),
+		at("budget.max_tokens", "for the whole run; 0 is no limit", whole[int64](0, 1_000_000_000_000),
+			func(c *Config) *int64 { return &c.Budget.MaxTokens }, atMostOrNone),
+		at("budget.max_time", "for the whole run", duration(),
+			func(c *Config) *time.Duration { return &c.Budget.MaxTime }, atMost),
+
+		at("validation.command", "must pass before work counts as done", text(anyText),
+			func(c *Config) *string { return &c.Validation.Command }, free),
+		at("validation.trusted", "patterns of check files that are taken from the base commit", list(anyText),
+			func(c *Config) *[]string { return &c.Validation.Trusted }, free),
+	}
+}
+
+// index finds keys by name, and knows which sections those names make up.
+type index struct {
+	fields   map[string]field
+	keys     []string
+	sections []string // "sandbox", "sandbox.network"
+}
+
+func newIndex() index {
+	ix := index{fields: map[string]field{}}
+	seen := map[string]bool{}
+	for _, f := range schema() {
+		ix.fields[f.key] = f
+		ix.keys = append(ix.keys, f.key)
+		section := f.key[:strings.LastIndex(f.key, ".")]
+		if !seen[section] {
+			seen[section] = true
+			ix.sections = append(ix.sections, section)
+		}
+	}
+	return ix
+}
+
+// environmentName is the variable that sets a key.
+func environmentName(key string) string {
+	return "RALPH_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
