@@ -1,0 +1,156 @@
+package gate
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// deniedHeader marks an answer as a refusal by policy; its value is the reason.
+const deniedHeader = "X-Ralph-Denied"
+
+// deniedStatus answers what the policy denies.
+const deniedStatus = http.StatusForbidden
+
+// exchange is one request on its way through the proxy.
+type exchange struct {
+	proxy  *Proxy
+	client *clientConn
+	w      http.ResponseWriter
+	r      *http.Request
+	event  Event
+	next   *clientConn // the tunnel's connection, to be served as plain HTTP
+}
+
+// serve finds out what the client wants.
+func (x *exchange) serve() {
+	client, r := x.client, x.r
+	switch {
+	case client.over:
+		x.reject(http.StatusServiceUnavailable, "too many connections")
+	case client.inner != nil:
+		x.forwardInner(*client.inner)
+	case !x.proxy.knows(r):
+		x.w.Header().Set("Proxy-Authenticate", `Basic realm="ralph"`)
+		x.reject(http.StatusProxyAuthRequired, "the proxy password is missing or wrong")
+	case r.Method == http.MethodConnect:
+		x.connect()
+	case r.URL.Host != "":
+		x.forwardAbsolute()
+	case r.Method == http.MethodGet && r.RequestURI == "/health":
+		x.health()
+	default:
+		x.reject(http.StatusBadRequest, "this is a proxy: send CONNECT or an absolute URL")
+	}
+}
+
+// finish logs the exchange, and only then begins the one that came out of it.
+func (x *exchange) finish() {
+	x.event.Duration = time.Since(x.event.Time)
+	x.proxy.log(x.event)
+	if x.next != nil {
+		x.proxy.serveOne(x.next)
+	}
+}
+
+// answer ends the exchange with a status of our own and one line of text.
+func (x *exchange) answer(status int, text string) {
+	x.event.Status = status
+	// What is left of the request's body is read to its end, within limits.
+	http.NewResponseController(x.w).SetReadDeadline(time.Now().Add(x.proxy.limits.HeaderTimeout))
+	x.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	x.w.Header().Set("X-Content-Type-Options", "nosniff")
+	x.w.WriteHeader(status)
+	io.WriteString(x.w, "ralph: "+text+"\n")
+}
+
+// reject ends the exchange with a refusal that is not the policy's.
+func (x *exchange) reject(status int, reason string) {
+	x.event.failed(reason)
+	x.answer(status, reason)
+}
+
+// malformed refuses a request that is not one the proxy serves.
+func (x *exchange) malformed(reason string) {
+	x.reject(http.StatusBadRequest, "malformed request: "+reason)
+}
+
+// deny ends the exchange with a refusal by policy.
+func (x *exchange) deny(t target, d Decision) {
+	x.event.decided(d)
+	x.w.Header().Set(deniedHeader, headerText(d.Reason))
+	x.answer(deniedStatus, denial(t, d))
+}
+
+// fail ends the exchange after the dialer's error.
+func (x *exchange) fail(t target, err error) {
+	var denied *deniedError
+	if errors.As(err, &denied) {
+		x.deny(t, denied.decision)
+		return
+	}
+	status, text := http.StatusBadGateway, "the upstream failed"
+	for _, known := range []error{errLookup, errConnect} {
+		if errors.Is(err, known) {
+			text = known.Error()
+		}
+	}
+	if isTimeout(err) {
+		status, text = http.StatusGatewayTimeout, text+" in time"
+	}
+	x.event.failed(oneLine(err))
+	x.answer(status, fmt.Sprintf("%s: %s", t, text))
+}
+
+// oneLine is the error as an event shows it.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ", ") }
+
+func (x *exchange) health() {
+	x.event.Allowed, x.event.Reason = true, "health"
+	x.event.Status = http.StatusOK
+	io.WriteString(x.w, "ok\n")
+}
+
+// denial is what the agent, and the user who reads its output, are told.
+func denial(t target, d Decision) string {
+	text := fmt.Sprintf("%s is not allowed: %s", t, d.Reason)
+	if d.Fix != "" {
+		text += "; " + d.Fix
+	}
+	return text
+}
+
+// headerText makes text fit for a header's value.
+func headerText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// isTimeout tells every kind of time limit that a dial or a copy can hit.
+func isTimeout(err error) bool {
+	var netErr net.Error
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.As(err, &netErr) && netErr.Timeout()
+}
+
+// knows tells whether the client gave the password, if one is set.
+func (p *Proxy) knows(r *http.Request) bool {
+	if p.password == "" {
+		return true
+	}
+	// The header is that of basic authentication, under another name.
+	as := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+	_, password, ok := as.BasicAuth()
+	return ok && subtle.ConstantTimeCompare([]byte(password), []byte(p.password)) == 1
+}

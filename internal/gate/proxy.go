@@ -1,0 +1,163 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Config is what a Proxy is made of. Only Policy must be set; without one,
+// everything is denied.
+type Config struct {
+	Policy   *Policy
+	Resolver Resolver    // net.DefaultResolver if nil
+	Dial     DialFunc    // the host's network if nil
+	Log      func(Event) // called once for each request, from many goroutines; must not block long
+	Password string      // if set, clients must give it (Proxy-Authorization, any user)
+	Limits   Limits
+}
+
+// Proxy is the forward proxy. It may serve several listeners.
+type Proxy struct {
+	policy    *Policy
+	password  string
+	limits    Limits
+	log       func(Event)
+	dialer    *dialer
+	transport *http.Transport
+	server    *http.Server
+	limiter   *limiter
+	open      registry
+
+	mu   sync.Mutex
+	self []netip.AddrPort // where we listen
+}
+
+// New makes a Proxy that serves nothing yet.
+func New(c Config) *Proxy {
+	limits := c.Limits.withDefaults()
+	p := &Proxy{
+		policy:   c.Policy,
+		password: c.Password,
+		limits:   limits,
+		log:      c.Log,
+		limiter:  newLimiter(limits.MaxConns),
+	}
+	p.dialer = &dialer{policy: c.Policy, resolver: c.Resolver, dial: c.Dial, limits: limits, isSelf: p.isSelf}
+	if c.Resolver == nil {
+		p.dialer.resolver = net.DefaultResolver
+	}
+	if c.Dial == nil {
+		p.dialer.dial = dialNet
+	}
+	if c.Log == nil {
+		p.log = func(Event) {}
+	}
+	p.transport = newTransport(p.dialer)
+	p.server = &http.Server{
+		Handler:           http.HandlerFunc(p.handle),
+		ReadHeaderTimeout: limits.HeaderTimeout,
+		MaxHeaderBytes:    limits.MaxHeaderBytes,
+		ErrorLog:          log.New(io.Discard, "", 0), // hostile noise; events tell
+		ConnContext:       withClient,
+
+		DisableGeneralOptionsHandler: true, // it would answer OPTIONS * itself
+	}
+	// One request a connection: no second request can hide in the first, and
+	// to the gate, which is near, a new connection costs next to nothing.
+	p.server.SetKeepAlivesEnabled(false)
+	return p
+}
+
+// Serve accepts connections until the listener is closed or Shutdown is called,
+// and then returns nil. It closes l.
+//
+// Connections should be able to CloseWrite; those that cannot are closed when
+// one direction ends. Their io.WriterTo and io.ReaderFrom are used, which must
+// heed a read deadline as Read does.
+func (p *Proxy) Serve(l net.Listener) error {
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
+		p.mu.Lock()
+		p.self = append(p.self, tcp.AddrPort())
+		p.mu.Unlock()
+	}
+	err := p.server.Serve(&limitListener{
+		Listener:  l,
+		limiter:   p.limiter,
+		headBytes: p.limits.MaxHeaderBytes,
+		unserved:  p.logUnserved,
+		closed:    make(chan struct{}),
+	})
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Shutdown stops accepting and waits for the requests and tunnels that are open.
+// When ctx ends first it closes them and returns the error of ctx. No event is
+// logged after it has returned.
+func (p *Proxy) Shutdown(ctx context.Context) error {
+	p.open.refuseNew()
+	err := p.server.Shutdown(ctx)
+	if err == nil {
+		err = p.open.wait(ctx)
+	}
+	if err != nil {
+		p.server.Close()
+		p.open.closeAll()
+	}
+	p.transport.CloseIdleConnections()
+	return err
+}
+
+// isSelf tells whether addr is one of our own listeners.
+func (p *Proxy) isSelf(addr netip.AddrPort) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, own := range p.self {
+		ip := own.Addr().Unmap()
+		if own.Port() == addr.Port() && (ip == addr.Addr() || addr.Addr().IsLoopback()) {
+			return true
+		}
+	}
+	return false
+}
+
+type clientKey struct{}
+
+func withClient(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, clientKey{}, conn)
+}
+
+// logUnserved notes a client whose bytes never became a request: net/http
+// answered it, or the time was up.
+func (p *Proxy) logUnserved() {
+	p.log(Event{Time: time.Now(), Reason: "no valid request in time"})
+}
+
+// handle serves one request and logs one event, unless the proxy is closing.
+func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
+	client := r.Context().Value(clientKey{}).(*clientConn)
+	client.handled.Store(true)
+	x := &exchange{
+		proxy:  p,
+		client: client,
+		w:      w,
+		r:      r,
+		event:  Event{Time: time.Now(), Method: clip(r.Method, 32), Host: clip(r.Host, 255)},
+	}
+	if !p.open.add(client) {
+		x.answer(http.StatusServiceUnavailable, "the gate is closing")
+		return
+	}
+	defer p.open.remove(client)
+	defer x.finish()
+	x.serve()
+}
