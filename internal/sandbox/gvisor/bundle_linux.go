@@ -1,0 +1,238 @@
+package gvisor
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+const (
+	hostname = "ralph"
+
+	// unlimitedTmp is what /tmp and HOME may hold when memory is not limited.
+	unlimitedTmp = 1 << 30
+)
+
+// writeBundle writes what gVisor is started from: the root file system and
+// config.json.
+func writeBundle(dir string, spec sandbox.Spec, ids identity, helper string) error {
+	root := filepath.Join(dir, "rootfs")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return fmt.Errorf("preparing the root: %w", err)
+	}
+	mounts, err := rootMounts(root, spec, ids)
+	if err != nil {
+		return err
+	}
+	if err := placeHelper(root); err != nil {
+		return err
+	}
+	mounts = append(mounts, bindMount(helper, helperPath, true))
+	mounts = append(mounts, privateMounts(root, spec, ids)...)
+	for _, m := range spec.Mounts {
+		more, err := userMounts(root, m, spec, ids)
+		if err != nil {
+			return err
+		}
+		mounts = append(mounts, more...)
+	}
+	return writeConfig(dir, spec, ids, mounts)
+}
+
+// placeHelper makes room for this binary and for the names it is started under.
+func placeHelper(root string) error {
+	if err := mountPoint(filepath.Join(root, helperPath), false); err != nil {
+		return err
+	}
+	for _, name := range []string{initPath, doorPath, bytesPath} {
+		if err := os.Symlink(filepath.Base(helperPath), filepath.Join(root, name)); err != nil {
+			return fmt.Errorf("preparing the root: %w", err)
+		}
+	}
+	return nil
+}
+
+// rootMounts builds the root, or uses the folder the user named.
+func rootMounts(root string, spec sandbox.Spec, ids identity) ([]specs.Mount, error) {
+	if spec.Rootfs == "" {
+		return buildRoot(root, ids.guest)
+	}
+	entries, err := os.ReadDir(spec.Rootfs)
+	if err != nil {
+		return nil, fmt.Errorf("reading the root file system: %w", err)
+	}
+	var mounts []specs.Mount
+	for _, e := range entries {
+		path := filepath.Join(spec.Rootfs, e.Name())
+		switch inside := filepath.Join(root, e.Name()); {
+		case skipInRootfs[e.Name()]:
+		case e.Type()&os.ModeSymlink != 0:
+			if err := copyLink(path, inside); err != nil {
+				return nil, err
+			}
+		case e.IsDir() || e.Type().IsRegular():
+			if err := mountPoint(inside, e.IsDir()); err != nil {
+				return nil, err
+			}
+			mounts = append(mounts, bindMount(path, "/"+e.Name(), true))
+		}
+	}
+	return mounts, nil
+}
+
+// skipInRootfs are the folders that a sandbox has of its own.
+var skipInRootfs = map[string]bool{"proc": true, "sys": true, "dev": true, "tmp": true, "run": true, "home": true, ".ralph": true}
+
+// privateMounts are the sandbox's own writable places. They live in its memory
+// and count against its limit.
+func privateMounts(root string, spec sandbox.Spec, ids identity) []specs.Mount {
+	size := spec.Limits.Memory
+	if size == 0 {
+		size = unlimitedTmp
+	}
+	for _, dir := range []string{"/tmp", "/run", sandbox.Home, "/proc", "/sys", "/dev"} {
+		// A failure shows when gVisor mounts there.
+		_ = os.MkdirAll(filepath.Join(root, dir), 0o755)
+	}
+	owner := []string{fmt.Sprintf("uid=%d", ids.guest.UID), fmt.Sprintf("gid=%d", ids.guest.GID), "mode=0755"}
+	return []specs.Mount{
+		{Destination: "/proc", Type: "proc", Source: "proc"},
+		tmpfsMount("/tmp", size, "mode=1777"),
+		tmpfsMount("/run", size, owner...),
+		tmpfsMount(sandbox.Home, size, owner...),
+	}
+}
+
+// userMounts is one entry of the mount map, with its protected paths laid over
+// it read-only. The folders on the way to a protected path are mounted too: the
+// kernel refuses to rename a mount point, so no folder can be swapped for one
+// with other contents.
+func userMounts(root string, m sandbox.Mount, spec sandbox.Spec, ids identity) ([]specs.Mount, error) {
+	info, err := os.Stat(m.Source)
+	if err != nil {
+		return nil, fmt.Errorf("mounting %s: %w", m.Source, err)
+	}
+	if !insideOther(m, spec) {
+		if err := mountPoint(filepath.Join(root, m.Target), info.IsDir()); err != nil {
+			return nil, err
+		}
+	}
+	mounts := []specs.Mount{ids.mapped(bindMount(m.Source, m.Target, m.ReadOnly), info)}
+	pinned := map[string]bool{}
+	for _, path := range m.Protect {
+		for _, dir := range parents(path) {
+			if !pinned[dir] {
+				pinned[dir] = true
+				mounts = append(mounts, ids.mapped(bindMount(filepath.Join(m.Source, dir), filepath.Join(m.Target, dir), m.ReadOnly), info))
+			}
+		}
+		mounts = append(mounts, ids.mapped(bindMount(filepath.Join(m.Source, path), filepath.Join(m.Target, path), true), info))
+	}
+	return mounts, nil
+}
+
+// insideOther reports whether a mount lies in another one of the user's, which
+// must then hold the mount point.
+func insideOther(m sandbox.Mount, spec sandbox.Spec) bool {
+	for _, other := range spec.Mounts {
+		if other.Target != m.Target && strings.HasPrefix(m.Target, other.Target+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// parents returns the folders above a relative path, topmost first.
+func parents(path string) []string {
+	var dirs []string
+	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
+		dirs = append([]string{dir}, dirs...)
+	}
+	return dirs
+}
+
+func writeConfig(dir string, spec sandbox.Spec, ids identity, mounts []specs.Mount) error {
+	config := specs.Spec{
+		Version:     specs.Version,
+		Root:        &specs.Root{Path: "rootfs", Readonly: true},
+		Hostname:    hostname,
+		Process:     initProcess(spec, ids),
+		Mounts:      mounts,
+		Annotations: shareWithHost(spec, mounts),
+		Linux: &specs.Linux{
+			Namespaces: []specs.LinuxNamespace{
+				{Type: specs.PIDNamespace}, {Type: specs.NetworkNamespace}, {Type: specs.IPCNamespace},
+				{Type: specs.UTSNamespace}, {Type: specs.MountNamespace}, {Type: specs.UserNamespace},
+			},
+			UIDMappings: ids.uids,
+			GIDMappings: ids.gids,
+		},
+	}
+	data, err := json.Marshal(config)
+	if err != nil {
+		return fmt.Errorf("encoding the sandbox's configuration: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), data, 0o600); err != nil {
+		return fmt.Errorf("writing the sandbox's configuration: %w", err)
+	}
+	return nil
+}
+
+// initProcess is the guest's first process. Commands run later take its limits,
+// but neither its user nor its environment.
+func initProcess(spec sandbox.Spec, ids identity) *specs.Process {
+	return &specs.Process{
+		User:            specs.User{UID: uint32(ids.first.UID), GID: uint32(ids.first.GID)},
+		Args:            []string{initPath},
+		Cwd:             "/",
+		NoNewPrivileges: true,
+		Capabilities:    &specs.LinuxCapabilities{},
+		Rlimits:         rlimits(spec.Limits),
+	}
+}
+
+func rlimits(l sandbox.Limits) []specs.POSIXRlimit {
+	const openFiles = 1 << 16
+	limits := []specs.POSIXRlimit{
+		{Type: "RLIMIT_CORE"},
+		{Type: "RLIMIT_NOFILE", Hard: openFiles, Soft: openFiles},
+	}
+	if l.Processes > 0 {
+		limits = append(limits, specs.POSIXRlimit{Type: "RLIMIT_NPROC", Hard: uint64(l.Processes), Soft: uint64(l.Processes)})
+	}
+	if l.Disk > 0 {
+		limits = append(limits, specs.POSIXRlimit{Type: "RLIMIT_FSIZE", Hard: uint64(l.Disk), Soft: uint64(l.Disk)})
+	}
+	return limits
+}
+
+// shareWithHost marks the user's mounts as changed from outside as well. All
+// others are exclusive to gVisor, which caches them and is faster for it.
+func shareWithHost(spec sandbox.Spec, mounts []specs.Mount) map[string]string {
+	notes := map[string]string{}
+	for i, m := range mounts {
+		if m.Type != "bind" || !fromUser(spec, m) {
+			continue
+		}
+		prefix := fmt.Sprintf("dev.gvisor.spec.mount.m%d.", i)
+		notes[prefix+"source"] = m.Source
+		notes[prefix+"type"] = "bind"
+		notes[prefix+"share"] = "shared"
+	}
+	return notes
+}
+
+func fromUser(spec sandbox.Spec, m specs.Mount) bool {
+	for _, u := range spec.Mounts {
+		if m.Source == u.Source || strings.HasPrefix(m.Source, u.Source+"/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package gvisor
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+// diskUse finds disk that is taken without being written: space that is only
+// reserved, and the folders and entries of many small files. The kernel counts
+// those for nobody. As long as the file system has not lost more free space
+// than the limit, there is nothing to look for; when it has, it may still have
+// been somebody else, so the files that changed since the start are added up.
+type diskUse struct {
+	sentry int
+	limit  int64
+	since  time.Time
+	mounts map[string]int64 // writable mounts, with the free space at the start
+	next   time.Time        // not before: adding up takes time
+}
+
+// restraint is how many times longer than adding up the pause after it is.
+const restraint = 20
+
+func newDiskUse(spec sandbox.Spec, sentry int) *diskUse {
+	d := &diskUse{sentry: sentry, limit: spec.Limits.Disk, since: time.Now(), mounts: map[string]int64{}}
+	for _, m := range spec.Mounts {
+		if !m.ReadOnly {
+			d.mounts[m.Source] = freeSpace(m.Source)
+		}
+	}
+	return d
+}
+
+// taken returns how much disk the sandbox takes, or 0 when that cannot be over
+// the limit.
+func (d *diskUse) taken() int64 {
+	if !d.spaceIsLost() || time.Now().Before(d.next) {
+		return 0
+	}
+	began := time.Now()
+	total := unlinkedFiles(d.sentry)
+	for dir := range d.mounts {
+		total += changedFiles(dir, d.since)
+	}
+	d.next = time.Now().Add(restraint * time.Since(began))
+	return total
+}
+
+func (d *diskUse) spaceIsLost() bool {
+	for dir, free := range d.mounts {
+		if free-freeSpace(dir) > d.limit {
+			return true
+		}
+	}
+	return false
+}
+
+func freeSpace(dir string) int64 {
+	var stat unix.Statfs_t
+	if unix.Statfs(dir, &stat) != nil {
+		return 0
+	}
+	return int64(stat.Bfree) * stat.Bsize
+}
+
+// changedFiles adds up the disk of everything below dir that changed since a
+// time. The guest may be changing the tree meanwhile; the root keeps the walk
+// inside it.
+func changedFiles(dir string, since time.Time) int64 {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0
+	}
+	defer root.Close()
+	var total int64
+	_ = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // gone, or not for us to see
+		}
+		if info, err := d.Info(); err == nil {
+			total += changedBlocks(info, since)
+		}
+		return nil
+	})
+	return total
+}
+
+func changedBlocks(info fs.FileInfo, since time.Time) int64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || time.Unix(stat.Ctim.Unix()).Before(since) {
+		return 0
+	}
+	return stat.Blocks * 512
+}
+
+// unlinkedFiles adds up the files that the sentry holds open for the guest but
+// that have no name any more. Files in memory have none either; they are known
+// by their file system.
+func unlinkedFiles(sentry int) int64 {
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", sentry))
+	if err != nil {
+		return 0
+	}
+	var total int64
+	for _, fd := range fds {
+		var stat unix.Stat_t
+		var system unix.Statfs_t
+		if unix.Stat(fd, &stat) != nil || stat.Nlink > 0 || stat.Mode&unix.S_IFMT != unix.S_IFREG {
+			continue
+		}
+		if unix.Statfs(fd, &system) == nil && system.Type != unix.TMPFS_MAGIC {
+			total += stat.Blocks * 512
+		}
+	}
+	return total
+}

@@ -1,0 +1,23 @@
+// Package gvisor is the engine that needs nothing installed: gVisor's user-space
+// kernel, linked into this binary. It is the only package that imports gVisor.
+//
+// A sandbox is a tree of processes under the one that created it:
+//
+//	ralph ── runsc-launch ─┬─ runsc-sandbox   the kernel ("sentry"), seccomp, no files, no network
+//	                       └─ runsc-gofer     opens files for it, sees only the mounts
+//
+// all of them this very binary, started again under another name; Reexec, the
+// first call in main, tells them apart. Each dies with its parent, so a kill -9
+// of ralph takes everything along.
+//
+// Inside, the first process is ralph once more ("ralph-init"): it reaps orphans
+// and forwards connections to the host over the one descriptor it was given. It
+// runs as a user of its own, so that the agent can neither signal nor trace it.
+//
+// An ordinary user gets a user namespace that maps that user alone. For root it
+// maps two ids that own nothing on the host, and the mounts, and only they, are
+// id-mapped, so that the sandbox holds no power over root's other files.
+package gvisor
+
+// Name is the word users write in --engine.
+const Name = "gvisor"

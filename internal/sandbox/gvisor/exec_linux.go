@@ -1,0 +1,142 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/sentry/control"
+	"gvisor.dev/gvisor/pkg/sentry/kernel/auth"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+// Exec is part of the sandbox.Sandbox interface.
+func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
+	if b.over() {
+		return 0, b.gone()
+	}
+	if len(cmd.Args) == 0 {
+		return 0, errors.New("no command given")
+	}
+	began := time.Now()
+	io, err := openStreams(cmd)
+	if err != nil {
+		return 0, err
+	}
+	defer io.close()
+	pid, err := b.control.execute(b.execArgs(cmd, io))
+	io.started()
+	if err != nil {
+		return 0, b.startError(cmd, err)
+	}
+	code, err := b.await(ctx, pid, began)
+	io.finish()
+	return code, err
+}
+
+func (b *box) over() bool {
+	select {
+	case <-b.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// gone is what commands get that come too late for the cause itself.
+func (b *box) gone() error {
+	if errors.Is(b.cause, sandbox.ErrGone) {
+		return b.cause
+	}
+	return fmt.Errorf("%w: %w", sandbox.ErrGone, b.cause)
+}
+
+func (b *box) execArgs(cmd sandbox.Command, io *streams) *control.ExecArgs {
+	dir := cmd.Dir
+	if dir == "" {
+		dir = b.spec.WorkDir()
+	}
+	env := sandbox.MergeEnv(b.spec.Env, cmd.Env)
+	if cmd.Terminal != nil {
+		env = sandbox.MergeEnv([]string{"TERM=xterm-256color"}, env)
+	}
+	argv, env := asText(cmd.Args, env)
+	return &control.ExecArgs{
+		Argv:             argv,
+		Envv:             env,
+		WorkingDirectory: dir + "/.", // gVisor would take a file for a folder
+		KUID:             auth.KUID(b.ids.guest.UID),
+		KGID:             auth.KGID(b.ids.guest.GID),
+		Capabilities:     &auth.TaskCapabilities{},
+		NoNewPrivileges:  true,
+		StdioIsPty:       cmd.Terminal != nil,
+		FilePayload:      control.NewFilePayload(io.guest(), nil),
+	}
+}
+
+// await waits for a process, or ends the whole sandbox when ctx ends first.
+func (b *box) await(ctx context.Context, pid int32, began time.Time) (int, error) {
+	type result struct {
+		code int
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		code, err := b.control.wait(pid)
+		done <- result{code, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return 0, b.lost(r.err)
+		}
+		return r.code, nil
+	case <-b.ended:
+		return 0, b.cause
+	case <-ctx.Done():
+		b.end(ctxCause(ctx, began))
+		return 0, b.cause
+	}
+}
+
+// lost explains why the sentry stopped answering: if it has died, its end is
+// about to be known.
+func (b *box) lost(err error) error {
+	select {
+	case <-b.ended:
+		return b.cause
+	case <-time.After(time.Second):
+		return fmt.Errorf("waiting for the command: %w", err)
+	}
+}
+
+// ctxCause is the reason for ending a sandbox whose caller's context ended.
+func ctxCause(ctx context.Context, began time.Time) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ctx.Err()
+	}
+	deadline, _ := ctx.Deadline()
+	return &sandbox.LimitError{Limit: "time", Value: deadline.Sub(began).Round(time.Millisecond).String()}
+}
+
+// startError tells a command that cannot be started from a sandbox that does
+// not answer. The sentry's errors reach us as text.
+func (b *box) startError(cmd sandbox.Command, err error) error {
+	if b.over() {
+		return b.gone()
+	}
+	text := err.Error()
+	failed := &sandbox.StartError{Program: cmd.Args[0], Reason: text[strings.LastIndex(text, ": ")+2:]}
+	switch {
+	case strings.Contains(text, "no such file"), strings.Contains(text, "not found"):
+		failed.Code = 127
+	case strings.Contains(text, "permission denied"), strings.Contains(text, "exec format"), strings.Contains(text, "not a directory"):
+		failed.Code = 126
+	default:
+		return b.lost(fmt.Errorf("starting %s: %w", cmd.Args[0], err))
+	}
+	return failed
+}

@@ -1,0 +1,78 @@
+package gvisor
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+const (
+	// defaultID is the agent's user inside when ralph runs as root.
+	defaultID = 1000
+
+	// helperID is the user of ralph's own processes inside: not the agent's, so
+	// that the agent has no say over them.
+	helperID = 65532
+
+	// sentryHostID and agentHostID own nothing on the host. As root, the
+	// sandbox's processes run as the first; the second stands for the agent in
+	// id-mapped mounts.
+	sentryHostID = 100000
+	agentHostID  = 101000
+)
+
+// identity says who the sandbox is, inside and on the host.
+type identity struct {
+	root       bool
+	guest      sandbox.User // the agent
+	first      sandbox.User // the first process
+	uids, gids []specs.LinuxIDMapping
+}
+
+// newIdentity chooses the ids. An ordinary user maps nobody but himself, which
+// the kernel allows without privilege.
+func newIdentity(asked sandbox.User) identity {
+	uid, gid := os.Geteuid(), os.Getegid()
+	ids := identity{root: uid == 0, guest: asked}
+	if ids.guest.UID == 0 {
+		ids.guest = sandbox.User{UID: uid, GID: gid}
+		if ids.root {
+			ids.guest = sandbox.User{UID: defaultID, GID: defaultID}
+		}
+	}
+	if !ids.root {
+		ids.first = ids.guest // gVisor becomes this user, and no other is mapped
+		ids.uids = []specs.LinuxIDMapping{idMap(ids.guest.UID, uid)}
+		ids.gids = []specs.LinuxIDMapping{idMap(ids.guest.GID, gid)}
+		return ids
+	}
+	ids.first = sandbox.User{UID: helperID, GID: helperID}
+	ids.uids = []specs.LinuxIDMapping{idMap(0, sentryHostID), idMap(ids.guest.UID, agentHostID)}
+	ids.gids = []specs.LinuxIDMapping{idMap(0, sentryHostID), idMap(ids.guest.GID, agentHostID)}
+	return ids
+}
+
+// mapped makes the owner of a user's mount appear as the agent. Only needed as
+// root: an ordinary user's files are his inside as well. The sentry's own id
+// stays itself, because it creates each file before it gives it away.
+func (ids identity) mapped(m specs.Mount, info fs.FileInfo) specs.Mount {
+	if !ids.root {
+		return m
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return m
+	}
+	m.Options = append(m.Options, "idmap")
+	m.UIDMappings = []specs.LinuxIDMapping{idMap(int(stat.Uid), agentHostID), idMap(sentryHostID, sentryHostID)}
+	m.GIDMappings = []specs.LinuxIDMapping{idMap(int(stat.Gid), agentHostID), idMap(sentryHostID, sentryHostID)}
+	return m
+}
+
+func idMap(inside, host int) specs.LinuxIDMapping {
+	return specs.LinuxIDMapping{ContainerID: uint32(inside), HostID: uint32(host), Size: 1}
+}

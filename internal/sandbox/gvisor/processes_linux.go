@@ -1,0 +1,156 @@
+package gvisor
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"gvisor.dev/gvisor/runsc/container"
+)
+
+// processes are the host processes of one sandbox, as the kernel counts them.
+type processes struct {
+	sentry, gofer int
+	guestMemory   string // the sentry's descriptor of the file that all memory inside is part of
+}
+
+func findProcesses(dir, id string) (*processes, error) {
+	c, err := container.Load(runscDir(dir), container.FullID{SandboxID: id, ContainerID: id}, container.LoadOpts{Exact: true, SkipCheck: true})
+	if err != nil {
+		return nil, fmt.Errorf("finding the sandbox's processes: %w", err)
+	}
+	p := &processes{sentry: c.Sandbox.Pid.Load(), gofer: c.GoferPid.Load()}
+	fds := fmt.Sprintf("/proc/%d/fd", p.sentry)
+	entries, err := os.ReadDir(fds)
+	if err != nil {
+		return nil, fmt.Errorf("finding the sandbox's memory: %w", err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(fds, e.Name())
+		if target, err := os.Readlink(path); err == nil && strings.HasPrefix(target, "/memfd:runsc-memory") {
+			p.guestMemory = path
+			return p, nil
+		}
+	}
+	return nil, errors.New("finding the sandbox's memory: gVisor's memory file is not there")
+}
+
+// memory is what the sandbox uses: everything inside, its temporary files
+// included, and what gVisor itself needs for it.
+func (p *processes) memory() int64 {
+	var used int64
+	var stat unix.Stat_t
+	if unix.Stat(p.guestMemory, &stat) == nil {
+		used = stat.Blocks * 512
+	}
+	return used + privateMemory(p.sentry) + privateMemory(p.gofer)
+}
+
+// privateMemory is a process's memory that it shares with no file.
+func privateMemory(pid int) int64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(data)
+	if len(fields) < 3 {
+		return 0
+	}
+	resident, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+	shared, _ := strconv.ParseInt(string(fields[2]), 10, 64)
+	return (resident - shared) * int64(os.Getpagesize())
+}
+
+// written is how much the sandbox has written to disk: the sentry's and gofer's
+// own writes, and those that processes inside made through mapped files.
+func (p *processes) written() int64 {
+	total := bytesWritten(p.gofer)
+	queue := []int{p.sentry}
+	for len(queue) > 0 {
+		total += bytesWritten(queue[0])
+		queue = append(queue[1:], children(queue[0])...)
+	}
+	return total
+}
+
+// bytesWritten is the kernel's count for a process and the children it has
+// reaped.
+func bytesWritten(pid int) int64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return 0
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), "write_bytes: "); ok {
+			n, _ := strconv.ParseInt(value, 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+func children(pid int) []int {
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, list := range lists {
+		data, _ := os.ReadFile(list)
+		for _, field := range bytes.Fields(data) {
+			if child, err := strconv.Atoi(string(field)); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
+}
+
+// killLauncher ends another ralph's sandbox. The process number may have been
+// given to somebody else since it was written down, so it is checked while a
+// handle holds on to the process.
+func killLauncher(pid int, id string) error {
+	if pid <= 0 {
+		return nil
+	}
+	handle, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ending the sandbox: %w", err)
+	}
+	defer unix.Close(handle)
+	cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	args := strings.Split(string(bytes.TrimRight(cmdline, "\x00")), "\x00")
+	if args[0] != launcherName || args[len(args)-1] != id {
+		return nil
+	}
+	if err := unix.PidfdSendSignal(handle, syscall.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("ending the sandbox: %w", err)
+	}
+	return awaitExit(handle)
+}
+
+func awaitExit(handle int) error {
+	deadline := time.Now().Add(5 * time.Second)
+	for time.Now().Before(deadline) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 1000)
+		if n > 0 {
+			return nil
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("waiting for the sandbox to end: %w", err)
+		}
+	}
+	return errors.New("waiting for the sandbox to end: it is still there")
+}

@@ -1,0 +1,185 @@
+package gvisor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+// lingering is how long output is awaited after a command has ended while
+// something it left in the background still holds the pipe.
+const lingering = 250 * time.Millisecond
+
+// streams connects a command's three descriptors to the caller. They are always
+// pipes, or a terminal of the sandbox's own: gVisor would write to a plain file
+// from its start, and the caller's terminal would let the guest type into it.
+type streams struct {
+	stdin, stdout, stderr *os.File   // the guest's ends
+	host                  []*os.File // ours
+	readers               []*os.File // those of ours that carry output
+	copying               sync.WaitGroup
+}
+
+func openStreams(cmd sandbox.Command) (*streams, error) {
+	s := &streams{}
+	var err error
+	if cmd.Terminal != nil {
+		err = s.openTerminal(cmd)
+	} else {
+		err = errors.Join(s.openInput(cmd.Stdin), s.openOutput(&s.stdout, cmd.Stdout), s.openOutput(&s.stderr, cmd.Stderr))
+	}
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("opening the command's streams: %w", err)
+	}
+	return s, nil
+}
+
+func (s *streams) openInput(from io.Reader) error {
+	if from == nil {
+		var err error
+		s.stdin, err = os.Open(os.DevNull)
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	s.stdin = r
+	s.host = append(s.host, w)
+	// The copy is not awaited: the caller's reader may never return.
+	go func() {
+		_, _ = io.Copy(w, from)
+		w.Close()
+	}()
+	return nil
+}
+
+func (s *streams) openOutput(guest **os.File, to io.Writer) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	*guest = w
+	s.host = append(s.host, r)
+	if to == nil {
+		to = io.Discard
+	}
+	s.copyOut(to, r)
+	return nil
+}
+
+// copyOut copies output until it ends. A writer that fails does not stop the
+// command: its output is then read and dropped.
+func (s *streams) copyOut(to io.Writer, from *os.File) {
+	s.readers = append(s.readers, from)
+	s.copying.Go(func() {
+		if _, err := io.Copy(to, from); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			_, _ = io.Copy(io.Discard, from)
+		}
+	})
+}
+
+// openTerminal gives the command a new terminal and copies both ways.
+func (s *streams) openTerminal(cmd sandbox.Command) error {
+	master, replica, err := pty.Open()
+	if err != nil {
+		return err
+	}
+	s.stdin, s.stdout, s.stderr = replica, replica, replica
+	s.host = append(s.host, master)
+	if err := setSize(master, cmd.Terminal.Size); err != nil {
+		return err
+	}
+	if cmd.Stdin != nil {
+		go func() { _, _ = io.Copy(master, cmd.Stdin) }()
+	}
+	if cmd.Terminal.Resize != nil {
+		go func() {
+			for size := range cmd.Terminal.Resize {
+				_ = setSize(master, size)
+			}
+		}()
+	}
+	out := cmd.Stdout
+	if out == nil {
+		out = io.Discard
+	}
+	s.copyOut(out, master)
+	return nil
+}
+
+func setSize(master *os.File, size sandbox.TerminalSize) error {
+	return pty.Setsize(master, &pty.Winsize{Rows: size.Rows, Cols: size.Cols})
+}
+
+// guest is what the command gets as descriptors 0, 1 and 2.
+func (s *streams) guest() map[int]*os.File {
+	return map[int]*os.File{0: s.stdin, 1: s.stdout, 2: s.stderr}
+}
+
+// started closes our copies of the guest's ends, so that output ends when the
+// last process inside has closed its own.
+func (s *streams) started() {
+	for _, f := range []*os.File{s.stdin, s.stdout, s.stderr} {
+		f.Close() // a terminal is there three times; closing again is harmless
+	}
+}
+
+// finish waits for the rest of the output.
+func (s *streams) finish() {
+	done := make(chan struct{})
+	go func() {
+		s.copying.Wait()
+		close(done)
+	}()
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(lingering):
+			if s.expire() {
+				<-done
+				return
+			}
+		}
+	}
+}
+
+// expire ends the reading of pipes that have nothing left in them. It reports
+// false as long as there is output that the caller has not taken yet.
+func (s *streams) expire() bool {
+	for _, r := range s.readers {
+		if unread(r) > 0 {
+			return false
+		}
+	}
+	for _, r := range s.readers {
+		_ = r.SetReadDeadline(time.Now())
+	}
+	return true
+}
+
+func unread(f *os.File) int {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	n := 0
+	_ = conn.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	return n
+}
+
+func (s *streams) close() {
+	for _, f := range append(s.host, s.stdin, s.stdout, s.stderr) {
+		f.Close() // nil and closed files are fine
+	}
+}
