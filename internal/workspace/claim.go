@@ -1,0 +1,209 @@
+package workspace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// BusyError means that another process works on the folder.
+type BusyError struct {
+	Dir    string
+	Holder Holder
+}
+
+func (e *BusyError) Error() string {
+	if e.Holder.PID == 0 {
+		return fmt.Sprintf("workspace %s is in use by another ralph", e.Dir)
+	}
+	return fmt.Sprintf("workspace %s is in use by process %d (%s) since %s",
+		e.Dir, e.Holder.PID, e.Holder.Command, e.Holder.Since.Local().Format("2006-01-02 15:04:05"))
+}
+
+// Hint is what to do next.
+func (e *BusyError) Hint() string {
+	return "wait for it, end it, or work on a copy of the folder"
+}
+
+// Holder says who has a workspace, and what is to be undone in it if the holder
+// dies.
+type Holder struct {
+	Workspace string    `json:"workspace"`
+	PID       int       `json:"pid"`
+	Command   string    `json:"command"`
+	Since     time.Time `json:"since"`
+	StandIns  []string  `json:"stand_ins"`
+}
+
+// claim is a locked file that names its holder. The kernel drops the lock with
+// the process; what the file says is then there for the next one to clean up.
+type claim struct {
+	file   *os.File
+	holder Holder
+}
+
+func claimDir(stateDir string) string { return filepath.Join(stateDir, "workspaces") }
+
+// claimPath gives each workspace a file of its own.
+func claimPath(stateDir, dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(claimDir(stateDir), hex.EncodeToString(sum[:12])+".json")
+}
+
+func acquire(stateDir, dir, command string) (*claim, error) {
+	if err := os.MkdirAll(claimDir(stateDir), 0o700); err != nil {
+		return nil, fmt.Errorf("claiming the workspace: %w", err)
+	}
+	c, err := openClaim(claimPath(stateDir, dir), os.O_CREATE)
+	if errors.Is(err, errLocked) {
+		return nil, &BusyError{Dir: dir, Holder: readHolder(claimPath(stateDir, dir))}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("claiming the workspace: %w", err)
+	}
+	if err := c.cleanUp(); err != nil {
+		c.file.Close()
+		return nil, fmt.Errorf("cleaning up after process %d: %w", c.holder.PID, err)
+	}
+	c.holder = Holder{Workspace: dir, PID: os.Getpid(), Command: command, Since: time.Now()}
+	if err := c.write(); err != nil {
+		return nil, errors.Join(err, c.file.Close())
+	}
+	return c, nil
+}
+
+// openClaim opens and locks a claim file and reads what its last holder wrote.
+// A file that was deleted between the two steps is not the one others see, so
+// it is opened again.
+func openClaim(path string, flag int) (*claim, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|flag, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := lockFile(f); err != nil {
+			f.Close()
+			return nil, err
+		}
+		if sameFile(f, path) {
+			c := &claim{file: f}
+			data, err := io.ReadAll(f)
+			if err == nil && len(data) > 0 {
+				_ = json.Unmarshal(data, &c.holder) // half-written: there is nothing to undo
+			}
+			return c, err
+		}
+		f.Close()
+	}
+}
+
+func sameFile(f *os.File, path string) bool {
+	opened, err1 := f.Stat()
+	there, err2 := os.Stat(path)
+	return err1 == nil && err2 == nil && os.SameFile(opened, there)
+}
+
+func readHolder(path string) Holder {
+	var h Holder
+	if data, err := os.ReadFile(path); err == nil {
+		_ = json.Unmarshal(data, &h)
+	}
+	return h
+}
+
+// prepare surveys the workspace and puts the stand-ins in place. They are
+// written down first: whoever finds the record of a dead holder removes them.
+func (c *claim) prepare(extra []string) (protect []string, err error) {
+	root, err := os.OpenRoot(c.holder.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("opening the workspace: %w", err)
+	}
+	defer root.Close()
+	protect, c.holder.StandIns, err = survey(root, extra)
+	if err == nil {
+		err = c.write()
+	}
+	if err == nil {
+		err = createStandIns(root, c.holder.StandIns)
+	}
+	return protect, err
+}
+
+func (c *claim) write() error {
+	data, err := json.Marshal(c.holder)
+	if err == nil {
+		err = c.file.Truncate(0)
+	}
+	if err == nil {
+		_, err = c.file.WriteAt(data, 0)
+	}
+	if err == nil {
+		err = c.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("recording the claim on the workspace: %w", err)
+	}
+	return nil
+}
+
+// cleanUp undoes what the claim says was done.
+func (c *claim) cleanUp() error {
+	if len(c.holder.StandIns) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(c.holder.Workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("opening the workspace: %w", err)
+	}
+	defer root.Close()
+	return removeStandIns(root, c.holder.StandIns)
+}
+
+// release undoes the claim. The file is deleted while it is still locked, so
+// that nobody can have taken it over in between.
+func (c *claim) release() error {
+	defer c.file.Close()
+	if err := c.cleanUp(); err != nil {
+		return err
+	}
+	if err := os.Remove(c.file.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("releasing the workspace: %w", err)
+	}
+	return nil
+}
+
+// Prune cleans up after all holders that died, and returns the workspaces it
+// cleaned.
+func Prune(stateDir string) ([]string, error) {
+	entries, err := os.ReadDir(claimDir(stateDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing claimed workspaces: %w", err)
+	}
+	var cleaned []string
+	var errs []error
+	for _, e := range entries {
+		c, err := openClaim(filepath.Join(claimDir(stateDir), e.Name()), 0)
+		if errors.Is(err, errLocked) || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			cleaned = append(cleaned, c.holder.Workspace)
+			err = c.release()
+		}
+		errs = append(errs, err)
+	}
+	return cleaned, errors.Join(errs...)
+}
