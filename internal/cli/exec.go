@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-loop/ralph/internal/config"
+	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/workspace"
+)
+
+type execOptions struct {
+	workspace string
+	rootfs    string
+	mounts    []string
+	env       []string
+	terminal  bool
+	verbose   bool
+	flags     config.Layer
+	args      []string
+}
+
+func newExecCommand(w World) *cobra.Command {
+	var opts execOptions
+	cmd := &cobra.Command{
+		Use:   "exec [flags] -- COMMAND [ARG...]",
+		Short: "Run one command in a sandbox",
+		Long: `Runs a command in a new sandbox and passes on its input, output and exit code.
+
+The command sees the workspace, writable, at its own path; the system's programs,
+read-only; a private /tmp and home; and nothing else of this machine. It reaches
+no host but those named with --allow, through the proxy that HTTP_PROXY and
+HTTPS_PROXY point to. Names in the workspace that a program on this machine would
+obey, such as .git and ralph.toml, are read-only.
+
+Settings come from flags, then RALPH_ variables, then ralph.toml in the
+workspace, then your own configuration file.`,
+		Example: `  ralph exec -- go test ./...
+  ralph exec --allow @npm -- npm ci
+  ralph exec --mount /data/corpus:/data:ro --memory 4g --timeout 10m -- ./train
+  ralph exec -t -- bash`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("no command given"), "ralph exec -- COMMAND [ARG...]"}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.args = args
+			if err := opts.readFlags(cmd); err != nil {
+				return err
+			}
+			return runExec(cmd.Context(), w, opts)
+		},
+	}
+	opts.addFlags(cmd)
+	return cmd
+}
+
+// configFlags are the flags that set a configuration key.
+var configFlags = map[string]string{
+	"engine":    "sandbox.engine",
+	"allow":     "sandbox.network.allowed",
+	"memory":    "sandbox.resources.memory",
+	"cpus":      "sandbox.resources.cpus",
+	"processes": "sandbox.resources.processes",
+	"disk":      "sandbox.resources.disk",
+	"timeout":   "sandbox.resources.timeout_minutes",
+}
+
+func (o *execOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SetInterspersed(false) // flags after the command are the command's own
+	f.String("engine", "", "what isolates the command: auto, gvisor")
+	f.StringArray("allow", nil, "let the command reach HOST, *.DOMAIN, HOST:PORT, an address or an @preset")
+	f.String("memory", "", "most memory, such as 2g")
+	f.String("cpus", "", "most processors, such as 2")
+	f.String("processes", "", "most processes and threads, such as 1000")
+	f.String("disk", "", "most bytes written to disk, such as 10g")
+	f.String("timeout", "", "end everything after this time, such as 5m")
+	f.StringVarP(&o.workspace, "workspace", "w", "", "the folder to work on (the current one)")
+	f.StringVar(&o.rootfs, "rootfs", "", "a folder with a root file system, instead of this machine's programs")
+	f.StringArrayVar(&o.mounts, "mount", nil, "also show SRC:DST[:ro] of this machine")
+	f.StringArrayVarP(&o.env, "env", "e", nil, "set K=V for the command; K alone copies it from here")
+	f.BoolVarP(&o.terminal, "tty", "t", false, "give the command a terminal")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "say what is done")
+}
+
+// readFlags puts the flags that were given into the topmost configuration layer.
+func (o *execOptions) readFlags(cmd *cobra.Command) error {
+	var errs []error
+	for name, key := range configFlags {
+		flag := cmd.Flags().Lookup(name)
+		if !flag.Changed {
+			continue
+		}
+		values := []string{flag.Value.String()}
+		if list, err := cmd.Flags().GetStringArray(name); err == nil {
+			values = list
+		}
+		errs = append(errs, o.flags.Set("--"+name, key, values...))
+	}
+	return errors.Join(errs...)
+}
+
+func runExec(ctx context.Context, w World, opts execOptions) (err error) {
+	dir, err := workspace.Resolve(opts.workspace)
+	if err != nil {
+		return err
+	}
+	cfg, notes, err := config.Read(dir, w.Getenv, &opts.flags)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(w.Err, "ralph: note:", note)
+	}
+	gate, err := newGate(cfg.Sandbox.Network)
+	if err != nil {
+		return err
+	}
+	spec, err := opts.spec(w, dir, cfg)
+	if err != nil {
+		return err
+	}
+	spec.Gate = gate.serve
+	s := session{world: w, spec: spec, config: cfg, verbose: opts.verbose}
+	defer func() { gate.report(w.Err, opts.verbose) }()
+	return s.run(ctx, dir, func(box sandbox.Sandbox) error { return opts.exec(ctx, w, box) })
+}
+
+// spec is what the flags and the configuration ask for, checked but for the
+// workspace's protected paths, which are known when it is claimed.
+func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec, error) {
+	if cfg.OnHost() {
+		return sandbox.Spec{}, usageError{errors.New("the configuration turns the sandbox off, and ralph exec is nothing without one"), "pass --engine auto, or run the command yourself"}
+	}
+	network := sandbox.NetworkGate
+	if cfg.Sandbox.Network.Policy == config.PolicyDeny {
+		network = sandbox.NetworkNone
+	}
+	mounts, err := parseMounts(o.mounts)
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
+	env, err := parseEnv(o.env, w.Getenv)
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
+	spec := sandbox.Spec{
+		Rootfs:  o.rootfs,
+		Mounts:  append([]sandbox.Mount{{Source: dir, Target: dir}}, mounts...),
+		Env:     sandbox.MergeEnv(sandbox.BaseEnv(network), env),
+		Limits:  limits(cfg.Sandbox.Resources),
+		Network: network,
+	}
+	host := sandbox.Host{Home: w.Getenv("HOME"), State: w.stateDir()}
+	return spec, errors.Join(sandbox.CheckMounts(spec.Mounts, host), checkRootfs(o.rootfs))
+}
+
+// parseMounts reads SRC:DST[:ro].
+func parseMounts(flags []string) ([]sandbox.Mount, error) {
+	var mounts []sandbox.Mount
+	for _, flag := range flags {
+		parts := strings.Split(flag, ":")
+		readOnly := len(parts) == 3 && parts[2] == "ro"
+		if len(parts) != 2 && !readOnly || parts[0] == "" || parts[1] == "" {
+			return nil, usageError{fmt.Errorf("--mount %q is not SRC:DST or SRC:DST:ro", flag), "a path with a colon in it cannot be mounted; rename it"}
+		}
+		mounts = append(mounts, sandbox.Mount{Source: parts[0], Target: parts[1], ReadOnly: readOnly})
+	}
+	return mounts, nil
+}
+
+// parseEnv reads K=V, and K alone as the value that K has here.
+func parseEnv(flags []string, getenv func(string) string) ([]string, error) {
+	var env []string
+	for _, flag := range flags {
+		name, value, given := strings.Cut(flag, "=")
+		if name == "" || strings.ContainsRune(flag, 0) {
+			return nil, usageError{fmt.Errorf("--env %q is not K=V", flag), "write it as --env NAME=value"}
+		}
+		if !given {
+			value = getenv(name)
+		}
+		env = append(env, name+"="+value)
+	}
+	return env, nil
+}
+
+func checkRootfs(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	why, fix := sandbox.CheckPath(dir)
+	if info, err := os.Stat(dir); why == "" && (err != nil || !info.IsDir()) {
+		why, fix = "it is not a folder", "unpack the root file system first"
+	}
+	if why != "" {
+		return &sandbox.RefusedError{What: fmt.Sprintf("root file system %q", dir), Why: why, Fix: fix}
+	}
+	return nil
+}
+
+// exec runs the command and turns a code other than 0 into an error that
+// carries it.
+func (o *execOptions) exec(ctx context.Context, w World, box sandbox.Sandbox) error {
+	cmd := sandbox.Command{Args: o.args, Stdin: w.In, Stdout: w.Out, Stderr: w.Err}
+	if o.terminal {
+		restore, err := useTerminal(ctx, w, &cmd)
+		if err != nil {
+			return err
+		}
+		defer restore()
+	}
+	code, err := box.Exec(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		return commandExit(code)
+	}
+	return nil
+}
+
+// startTimeout bounds the creation of a sandbox, which takes a fraction of a
+// second.
+const startTimeout = time.Minute

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agent-loop/ralph/internal/config"
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+// How ralph speaks: results go to standard output; everything else goes to
+// standard error as "ralph: ..." in lower case without a full stop, followed by
+// "ralph: hint: ..." with what to do next. This file is the one place where an
+// error becomes words and an exit code.
+
+// The exit codes of all commands.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitLimit       = 3
+	exitBoundary    = 5
+	exitInterrupted = 130
+)
+
+// usageError is a mistake in what the user wrote.
+type usageError struct {
+	error
+	hint string
+}
+
+func (e usageError) Unwrap() error { return e.error }
+func (e usageError) Hint() string  { return e.hint }
+
+// boundaryError means that the sandbox could not be set up. Nothing ran.
+type boundaryError struct{ error }
+
+func (e boundaryError) Unwrap() error { return e.error }
+
+// commandExit carries the exit code of a command that ran in a sandbox.
+type commandExit int
+
+func (e commandExit) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }
+
+// report prints an error and returns the exit code that goes with it.
+func report(w io.Writer, err error) int {
+	var exited commandExit
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &exited):
+		return int(exited)
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintln(w, "ralph:", line)
+	}
+	for _, hint := range hints(err) {
+		fmt.Fprintln(w, "ralph: hint:", hint)
+	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	var (
+		usage       usageError
+		badConfig   *config.Error
+		refused     *sandbox.RefusedError
+		limit       *sandbox.LimitError
+		start       *sandbox.StartError
+		unavailable *sandbox.UnavailableError
+		boundary    boundaryError
+	)
+	switch {
+	case errors.As(err, &usage), errors.As(err, &badConfig), errors.As(err, &refused):
+		return exitUsage
+	case errors.As(err, &limit):
+		return exitLimit
+	case errors.As(err, &start):
+		return start.Code
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &unavailable), errors.As(err, &boundary):
+		return exitBoundary
+	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "accepts "), strings.HasPrefix(err.Error(), "requires "):
+		return exitUsage // cobra has no types for these
+	default:
+		return exitFailure
+	}
+}
+
+// hints collects what the errors in the tree have to say about the way on.
+func hints(err error) []string {
+	var found []string
+	if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {
+		found = append(found, h.Hint())
+	}
+	switch wrapped := err.(type) { //nolint:errorlint // this walks the tree itself
+	case interface{ Unwrap() error }:
+		if inner := wrapped.Unwrap(); inner != nil {
+			found = append(found, hints(inner)...)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range wrapped.Unwrap() {
+			found = append(found, hints(inner)...)
+		}
+	}
+	return found
+}

@@ -1,0 +1,77 @@
+// Package cli is ralph's command line: one file a command, each an options
+// struct, a constructor and a function that does the work. It is the only place
+// where the parts of the program are put together.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+// World is all that the commands may touch of the process they run in.
+type World struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+
+	// Engines makes the list of engines, given the state folder.
+	Engines func(stateDir string) []sandbox.Engine
+}
+
+// OS is the world of a real process.
+func OS() World {
+	return World{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Engines: engines}
+}
+
+// Main runs ralph and returns its exit code.
+func Main(ctx context.Context, w World, args []string) int {
+	root := newRootCommand(w)
+	root.SetArgs(args)
+	return report(w.Err, root.ExecuteContext(ctx))
+}
+
+func newRootCommand(w World) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ralph",
+		Short: "Run coding agents unattended, in a loop, inside a hard sandbox",
+		Long: `ralph runs coding agents unattended inside a hard sandbox: no file of yours but
+the workspace, no network but the hosts you name, no secrets, firm limits.
+
+Exit codes: 0 done, 1 runtime error, 2 wrong usage or configuration,
+3 a limit ended it, 5 the sandbox could not be set up, 130 interrupted.
+"ralph exec" passes on the exit code of its command.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(w.In)
+	root.SetOut(w.Out)
+	root.SetErr(w.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{err, "ralph " + cmd.Name() + " --help lists what it takes"}
+	})
+	root.AddCommand(newExecCommand(w), newSandboxCommand(w), newProbeCommand(w), newVersionCommand(w))
+	return root
+}
+
+// stateDir is where ralph keeps what must outlive a process and stay out of
+// every sandbox.
+func (w World) stateDir() string {
+	switch {
+	case w.Getenv("RALPH_STATE_DIR") != "":
+		return w.Getenv("RALPH_STATE_DIR")
+	case os.Geteuid() == 0:
+		return "/var/lib/ralph"
+	case w.Getenv("XDG_STATE_HOME") != "":
+		return filepath.Join(w.Getenv("XDG_STATE_HOME"), "ralph")
+	case w.Getenv("LocalAppData") != "":
+		return filepath.Join(w.Getenv("LocalAppData"), "ralph")
+	default:
+		return filepath.Join(w.Getenv("HOME"), ".local", "state", "ralph")
+	}
+}

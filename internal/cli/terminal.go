@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+// useTerminal gives cmd a terminal the size of ours and passes keys through as
+// they are typed. The returned function gives our terminal back.
+func useTerminal(ctx context.Context, w World, cmd *sandbox.Command) (restore func(), err error) {
+	in, ok := w.In.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return nil, usageError{errors.New("--tty needs a terminal, and the input is none"), "leave out -t when input is piped"}
+	}
+	size, err := terminalSize(in)
+	if err != nil {
+		return nil, err
+	}
+	resize, stop := watchSize(ctx, in)
+	cmd.Terminal = &sandbox.Terminal{Size: size, Resize: resize}
+	cmd.Env = append(cmd.Env, "TERM="+w.Getenv("TERM"))
+	state, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	return func() {
+		stop()
+		_ = term.Restore(int(in.Fd()), state)
+	}, nil
+}
+
+func terminalSize(f *os.File) (sandbox.TerminalSize, error) {
+	cols, rows, err := term.GetSize(int(f.Fd()))
+	return sandbox.TerminalSize{Rows: uint16(rows), Cols: uint16(cols)}, err
+}
