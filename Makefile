@@ -16,10 +16,10 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build ralph into build/ralph
-	$(GO) build -trimpath -ldflags '-s -w' -o $(RALPH) .
+	$(GO) build -ldflags '-s -w' -o $(RALPH) .
 
 install: ## install ralph into GOBIN
-	$(GO) install -trimpath -ldflags '-s -w' .
+	$(GO) install -ldflags '-s -w' .
 
 demo: build ## a guided tour of ralph exec, with an attack on it at the end
 	@scripts/demo.sh $(RALPH)

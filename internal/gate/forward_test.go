@@ -275,14 +275,17 @@ func TestForwardCutShort(t *testing.T) {
 
 // TestForwardSwitch refuses an upstream that turns the connection into a tunnel.
 func TestForwardSwitch(t *testing.T) {
-	l := listen(t, func(conn net.Conn) {
-		http.ReadRequest(bufio.NewReader(conn))
-		io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n\r\nraw")
-	})
-	r := startRig(t, Config{Policy: mustPolicy(t, ModeAllowlist, []string{l.Addr().String()}, nil)})
-	resp, body := r.send(t, fmt.Sprintf("GET http://%[1]s/ HTTP/1.1\r\nHost: %[1]s\r\n\r\n", l.Addr()))
-	if resp.StatusCode != http.StatusBadGateway {
-		t.Errorf("answer %s %q", resp.Status, body)
+	const upgrade = "Connection: Upgrade\r\nUpgrade: raw\r\n"
+	for _, tt := range []struct{ asked, given string }{{"", ""}, {"", upgrade}, {upgrade, upgrade}} {
+		l := listen(t, func(conn net.Conn) {
+			http.ReadRequest(bufio.NewReader(conn))
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n"+tt.given+"\r\nraw")
+		})
+		r := startRig(t, Config{Policy: mustPolicy(t, ModeAllowlist, []string{l.Addr().String()}, nil)})
+		resp, body := r.send(t, fmt.Sprintf("GET http://%[1]s/ HTTP/1.1\r\nHost: %[1]s\r\n%[2]s\r\n", l.Addr(), tt.asked))
+		if resp.StatusCode != http.StatusBadGateway {
+			t.Errorf("asked %q, given %q: answer %s %q", tt.asked, tt.given, resp.Status, body)
+		}
 	}
 }
 

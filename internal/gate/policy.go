@@ -159,9 +159,6 @@ func (p *Policy) vet(t target, addr netip.Addr, d Decision) Decision {
 // opens tells whether the user named addr, which is not public, as a
 // destination of t.
 func (p *Policy) opens(t target, addr netip.Addr, kind class) bool {
-	if kind == classUnspecified || kind == classInvalid {
-		return false // dialling it reaches the host itself, on every interface
-	}
 	if kind == classLoopback && t.host.isLocalhost() && p.namesWithPort(t) {
 		return true
 	}

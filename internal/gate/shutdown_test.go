@@ -98,6 +98,15 @@ func (s *registry) serving() int {
 	return len(s.clients)
 }
 
+// TestClosing refuses a request that comes in between.
+func TestClosing(t *testing.T) {
+	r := startRig(t, Config{})
+	r.proxy.open.refuseNew()
+	if resp, body := r.send(t, "GET /health HTTP/1.1\r\nHost: gate\r\n\r\n"); resp.StatusCode != 503 || body != "ralph: the gate is closing\n" {
+		t.Errorf("answer %s %q", resp.Status, body)
+	}
+}
+
 // TestServeEndsWithListener is how an engine ends a sandbox.
 func TestServeEndsWithListener(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Host is what the mount checks need to know about this machine.
@@ -39,6 +40,9 @@ func (h Host) refuse(m Mount) (why, fix string) {
 	if why, fix = h.refuseSource(m.Source); why != "" {
 		return why, fix
 	}
+	if why, fix = h.real().refuseSource(realPath(m.Source)); why != "" {
+		return why, fix
+	}
 	if why, fix = refuseKind(m.Source); why != "" {
 		return why, fix
 	}
@@ -54,6 +58,8 @@ func CheckPath(path string) (why, fix string) {
 		return "the path is not absolute", "write the whole path"
 	case strings.ContainsFunc(path, unicode.IsControl):
 		return "the path holds a control character", "rename the folder"
+	case !utf8.ValidString(path): // records of it, in JSON, would name another path
+		return "the path is not UTF-8 text", "rename the folder"
 	case hasDotDot(path):
 		return "the path has a .. in it", "write it as " + filepath.Clean(path)
 	}
@@ -106,7 +112,7 @@ func badTarget(target string) (why, fix string) {
 	switch {
 	case !strings.HasPrefix(target, "/"):
 		return fmt.Sprintf("its place inside, %q, is not an absolute path", target), fixTarget
-	case hasDotDot(target) || strings.ContainsFunc(target, unicode.IsControl):
+	case hasDotDot(target) || strings.ContainsFunc(target, unicode.IsControl) || !utf8.ValidString(target):
 		return fmt.Sprintf("its place inside, %q, is not a plain path", target), fixTarget
 	case filepath.ToSlash(filepath.Clean(target)) == "/":
 		return "it would replace the sandbox's root", fixTarget
@@ -121,7 +127,10 @@ func badTarget(target string) (why, fix string) {
 
 // systemDirs hold the host's secrets, devices or sockets. Neither they nor
 // anything in them is ever mounted on request.
-var systemDirs = []string{"/proc", "/sys", "/dev", "/boot", "/etc", "/run", "/var/run"}
+var systemDirs = []string{
+	"/proc", "/sys", "/dev", "/boot", "/etc", "/run", "/var/run",
+	"/private/etc", "/private/var/run", // where macOS has them
+}
 
 // secretNames are the places below a home directory where keys and tokens lie.
 var secretNames = []string{
@@ -130,10 +139,51 @@ var secretNames = []string{
 	".claude", ".claude.json", ".codex", ".gemini", ".cargo/credentials.toml",
 }
 
-// isHome recognises other people's home directories by where systems put them.
+// isHome recognises home directories by where systems put them, and the folders
+// that hold them all.
 func isHome(path string) bool {
-	dir := filepath.ToSlash(filepath.Dir(path))
-	return path == "/root" || dir == "/home" || dir == "/Users"
+	path = filepath.ToSlash(path)
+	switch filepath.ToSlash(filepath.Dir(path)) {
+	case "/home", "/Users":
+		return true
+	}
+	return path == "/home" || path == "/Users" || path == "/root" || path == "/var/root" || path == "/private/var/root"
+}
+
+// homes returns the home directories that path may lie in or hold: the user's
+// own, and those of others above it.
+func (h Host) homes(path string) []string {
+	var found []string
+	if h.Home != "" {
+		found = append(found, h.Home)
+	}
+	for dir := path; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if isHome(dir) {
+			found = append(found, dir)
+		}
+	}
+	return found
+}
+
+// real is h as the kernel sees it. A home directory is often reached by a link,
+// while a mount must be spelled without one.
+func (h Host) real() Host {
+	return Host{Home: realPath(h.Home), State: realPath(h.State), Run: realPath(h.Run)}
+}
+
+// realPath resolves the links in path. What is not there yet is taken as it is
+// written, below the part that is.
+func realPath(path string) string {
+	if path == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if parent := filepath.Dir(path); parent != path {
+		return filepath.Join(realPath(parent), filepath.Base(path))
+	}
+	return path
 }
 
 func (h Host) refuseSource(source string) (why, fix string) {
@@ -152,9 +202,8 @@ func (h Host) refuseSource(source string) (why, fix string) {
 			return fmt.Sprintf("%s belongs to the system", dir), fixSource
 		}
 	}
-	for _, name := range secretNames {
-		secret := filepath.Join(h.Home, name)
-		if h.Home != "" && (within(source, secret) || within(secret, source)) {
+	for _, home := range h.homes(source) {
+		if name := secretIn(home, source); name != "" {
 			return fmt.Sprintf("~/%s holds keys or tokens", name), "let the gate hold credentials; they stay outside"
 		}
 	}
@@ -162,6 +211,17 @@ func (h Host) refuseSource(source string) (why, fix string) {
 		return "it belongs to another run", "a run sees its own folder only"
 	}
 	return "", ""
+}
+
+// secretIn returns the secret below home that source is, holds or lies in.
+func secretIn(home, source string) string {
+	for _, name := range secretNames {
+		secret := filepath.Join(home, name)
+		if within(source, secret) || within(secret, source) {
+			return name
+		}
+	}
+	return ""
 }
 
 // otherRun reports whether path lies in a .ralph folder that is not this run's.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 )
 
@@ -53,8 +54,15 @@ func claimDir(stateDir string) string { return filepath.Join(stateDir, "workspac
 
 // claimPath gives each workspace a file of its own.
 func claimPath(stateDir, dir string) string {
+	return filepath.Join(claimDir(stateDir), claimName(dir))
+}
+
+// claimNames are the names that claimName gives.
+var claimNames = regexp.MustCompile(`^[0-9a-f]{24}\.json$`)
+
+func claimName(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
-	return filepath.Join(claimDir(stateDir), hex.EncodeToString(sum[:12])+".json")
+	return hex.EncodeToString(sum[:12]) + ".json"
 }
 
 func acquire(stateDir, dir, command string) (*claim, error) {
@@ -63,7 +71,7 @@ func acquire(stateDir, dir, command string) (*claim, error) {
 	}
 	c, err := openClaim(claimPath(stateDir, dir), os.O_CREATE)
 	if errors.Is(err, errLocked) {
-		return nil, &BusyError{Dir: dir, Holder: readHolder(claimPath(stateDir, dir))}
+		return nil, &BusyError{Dir: dir, Holder: currentHolder(claimPath(stateDir, dir))}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("claiming the workspace: %w", err)
@@ -93,12 +101,7 @@ func openClaim(path string, flag int) (*claim, error) {
 			return nil, err
 		}
 		if sameFile(f, path) {
-			c := &claim{file: f}
-			data, err := io.ReadAll(f)
-			if err == nil && len(data) > 0 {
-				_ = json.Unmarshal(data, &c.holder) // half-written: there is nothing to undo
-			}
-			return c, err
+			return &claim{file: f, holder: readHolder(f, path)}, nil
 		}
 		f.Close()
 	}
@@ -110,12 +113,32 @@ func sameFile(f *os.File, path string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(opened, there)
 }
 
-func readHolder(path string) Holder {
+// maxRecord is far more than a claim file ever holds.
+const maxRecord = 1 << 20
+
+// readHolder reads a claim file. One that is not a claim on the workspace whose
+// name it bears has no holder, and nothing to undo: it was half-written, before
+// anything was done, or somebody tampered with it.
+func readHolder(f io.Reader, path string) Holder {
 	var h Holder
-	if data, err := os.ReadFile(path); err == nil {
-		_ = json.Unmarshal(data, &h)
+	data, err := io.ReadAll(io.LimitReader(f, maxRecord))
+	if err == nil {
+		err = json.Unmarshal(data, &h)
+	}
+	if err != nil || claimName(h.Workspace) != filepath.Base(path) {
+		return Holder{}
 	}
 	return h
+}
+
+// currentHolder reads the claim of a process that is alive.
+func currentHolder(path string) Holder {
+	f, err := os.Open(path)
+	if err != nil {
+		return Holder{}
+	}
+	defer f.Close()
+	return readHolder(f, path)
 }
 
 // prepare surveys the workspace and puts the stand-ins in place. They are
@@ -158,10 +181,11 @@ func (c *claim) cleanUp() error {
 	if len(c.holder.StandIns) == 0 {
 		return nil
 	}
-	root, err := os.OpenRoot(c.holder.Workspace)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	info, err := os.Lstat(c.holder.Workspace)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil // the folder is gone, and our stand-ins with it
 	}
+	root, err := os.OpenRoot(c.holder.Workspace)
 	if err != nil {
 		return fmt.Errorf("opening the workspace: %w", err)
 	}
@@ -195,13 +219,18 @@ func Prune(stateDir string) ([]string, error) {
 	var cleaned []string
 	var errs []error
 	for _, e := range entries {
+		if !e.Type().IsRegular() || !claimNames.MatchString(e.Name()) {
+			continue // not ours
+		}
 		c, err := openClaim(filepath.Join(claimDir(stateDir), e.Name()), 0)
 		if errors.Is(err, errLocked) || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err == nil {
-			cleaned = append(cleaned, c.holder.Workspace)
 			err = c.release()
+		}
+		if err == nil && c.holder.Workspace != "" {
+			cleaned = append(cleaned, c.holder.Workspace)
 		}
 		errs = append(errs, err)
 	}

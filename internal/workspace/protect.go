@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
@@ -31,25 +32,22 @@ func Protected() []string {
 const maxFiles = 1 << 20
 
 // survey looks at a workspace and returns the paths that must be read-only, and
-// those of them that do not exist yet. A missing name would be the agent's to
-// create, so it will get an empty stand-in while the sandbox runs.
+// what of them does not exist yet: a missing name would be the agent's to create,
+// so it will get an empty stand-in while the sandbox runs. Folders that a
+// stand-in needs above it come before it and end in a slash.
 func survey(root *os.Root, extra []string) (protect, missing []string, err error) {
 	names, err := protectedNames(extra)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, name := range names {
-		info, err := root.Lstat(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			missing = append(missing, name)
-		case err != nil:
-			return nil, nil, fmt.Errorf("looking at %s: %w", name, err)
-		case !info.IsDir() && !info.Mode().IsRegular():
-			return nil, nil, &sandbox.RefusedError{
-				What: "workspace",
-				Why:  name + " in it is neither a folder nor a plain file, so it cannot be made read-only",
-				Fix:  "replace or remove " + filepath.Join(root.Name(), name),
+		absent, err := missingParts(root, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, part := range absent {
+			if !slices.Contains(missing, part) {
+				missing = append(missing, part)
 			}
 		}
 	}
@@ -57,21 +55,81 @@ func survey(root *os.Root, extra []string) (protect, missing []string, err error
 	if err != nil {
 		return nil, nil, err
 	}
-	return append(names, nested...), missing, nil
+	return outermost(append(names, nested...)), missing, nil
+}
+
+// missingParts returns name and the folders above it, as far as they do not
+// exist. None may be a link: what it leads to could be changed.
+func missingParts(root *os.Root, name string) ([]string, error) {
+	var absent []string
+	for _, part := range append(foldersAbove(name), name) {
+		info, err := root.Lstat(filepath.Clean(part))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			absent = append(absent, part)
+		case err != nil:
+			return nil, fmt.Errorf("looking at %s: %w", part, err)
+		case !info.IsDir() && (part != name || !info.Mode().IsRegular()):
+			return nil, &sandbox.RefusedError{
+				What: "workspace",
+				Why:  filepath.Clean(part) + " in it is neither a folder nor a plain file, so it cannot be made read-only",
+				Fix:  "replace or remove " + filepath.Join(root.Name(), part),
+			}
+		}
+	}
+	return absent, nil
+}
+
+// foldersAbove returns the folders on the way to name, topmost first, each with
+// a slash at its end.
+func foldersAbove(name string) []string {
+	var above []string
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		above = append([]string{dir + string(filepath.Separator)}, above...)
+	}
+	return above
 }
 
 // protectedNames joins the fixed list and the configuration's additions.
 func protectedNames(extra []string) ([]string, error) {
 	names := Protected()
 	for _, name := range extra {
-		if !filepath.IsLocal(name) || name == "." || strings.ContainsRune(name, 0) {
-			return nil, &sandbox.RefusedError{What: fmt.Sprintf("protected path %q", name), Why: "it does not lie in the workspace"}
+		if !isPlainName(name) {
+			return nil, &sandbox.RefusedError{
+				What: fmt.Sprintf("protected path %q", name),
+				Why:  "it is not a plain path of something in the workspace",
+				Fix:  "write it relative to the workspace, without ..",
+			}
 		}
-		if name = filepath.Clean(name); !slices.Contains(names, name) {
-			names = append(names, name)
+		names = append(names, filepath.Clean(name))
+	}
+	return outermost(names), nil
+}
+
+// isPlainName reports whether name is that of something below a folder, in
+// characters that the record of a claim can hold.
+func isPlainName(name string) bool {
+	return filepath.IsLocal(name) && filepath.Clean(name) != "." &&
+		utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
+}
+
+// outermost drops the names that lie below another one, which is read-only with
+// all it holds. An engine that mounted both could open the outer one again.
+func outermost(names []string) []string {
+	protected := map[string]bool{}
+	for _, name := range names {
+		protected[filepath.FromSlash(name)] = true
+	}
+	var kept []string
+	seen := map[string]bool{}
+	for _, name := range names {
+		inner := slices.ContainsFunc(foldersAbove(name), func(dir string) bool { return protected[filepath.Clean(dir)] })
+		if !inner && !seen[name] {
+			seen[name] = true
+			kept = append(kept, name)
 		}
 	}
-	return names, nil
+	return kept
 }
 
 // nestedGit finds git directories and git files below the top of the workspace:
@@ -106,12 +164,9 @@ func nestedGit(root *os.Root) ([]string, error) {
 // createStandIn makes a file or folder that says nothing, of the kind that the
 // name usually is.
 func createStandIn(root *os.Root, name string) error {
-	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
 	text, isFile := standInText(name)
 	if !isFile {
-		return root.Mkdir(name, 0o755)
+		return root.Mkdir(filepath.Clean(name), 0o755)
 	}
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -124,13 +179,14 @@ func createStandIn(root *os.Root, name string) error {
 // standInText is what a file without content looks like to its readers: some
 // programs complain about an empty JSON file.
 func standInText(name string) (text string, isFile bool) {
-	switch ext := filepath.Ext(name); {
+	base, ext := filepath.Base(name), filepath.Ext(name)
+	switch {
+	case os.IsPathSeparator(name[len(name)-1]):
+		return "", false
 	case ext == ".json":
 		return "{}\n", true
-	case name == ".envrc", ext != "" && ext != filepath.Base(name):
-		return "", true
 	default:
-		return "", false
+		return "", base == ".envrc" || ext != "" && ext != base
 	}
 }
 
@@ -144,33 +200,43 @@ func createStandIns(root *os.Root, names []string) error {
 	return nil
 }
 
-// removeStandIns takes stand-ins away again. Whatever is not empty any more was
-// filled by somebody on the host, and stays.
+// removeStandIns takes stand-ins away again, what lies in folders before these.
+// Whatever is not empty any more was filled by somebody on the host, and stays.
+// So does everything that cannot have been a stand-in: names come from a file.
 func removeStandIns(root *os.Root, names []string) error {
 	var errs []error
-	for _, name := range names {
-		errs = append(errs, removeStandIn(root, name))
+	for _, name := range slices.Backward(names) {
+		if isPlainName(name) {
+			errs = append(errs, removeStandIn(root, name))
+		}
 	}
 	return errors.Join(errs...)
 }
 
 func removeStandIn(root *os.Root, name string) error {
-	info, err := root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	err := removeIfEmpty(root, name)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) { // ErrExist: not empty
 		return nil
 	}
-	if err == nil && info.Mode().IsRegular() {
-		var data []byte
-		data, err = root.ReadFile(name)
-		if text, _ := standInText(name); err == nil && string(data) != text {
-			return nil
-		}
+	return fmt.Errorf("removing the stand-in %s: %w", name, err)
+}
+
+// removeIfEmpty removes a folder without entries, or a file as createStandIn
+// makes it.
+func removeIfEmpty(root *os.Root, name string) error {
+	text, _ := standInText(name)
+	name = filepath.Clean(name)
+	info, err := root.Lstat(name)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return root.Remove(name)
+	case !info.Mode().IsRegular() || info.Size() != int64(len(text)):
+		return nil
 	}
-	if err == nil {
-		err = root.Remove(name)
+	if data, err := root.ReadFile(name); err != nil || string(data) != text {
+		return err
 	}
-	if err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
-		return fmt.Errorf("removing the stand-in %s: %w", name, err)
-	}
-	return nil
+	return root.Remove(name)
 }

@@ -26,7 +26,7 @@ func confineLauncher() error {
 		raiseFileLimit(),
 		dieFirst(),
 		pinCPUs(os.Getenv(cpusVar)),
-		forbidSetuidFiles(),
+		filterCalls(),
 	)
 }
 
@@ -94,26 +94,46 @@ func modeArgument() map[uintptr]int {
 	}
 }
 
-// forbidSetuidFiles keeps the sandbox from leaving a setuid or setgid file in
-// the workspace, which would act with its owner's rights when somebody runs it
-// on the host.
-func forbidSetuidFiles() error {
+// filterCalls installs a seccomp filter below gVisor's own, for what those allow
+// and the host must not suffer:
+//
+//   - a setuid or setgid file in the workspace would act with its owner's rights
+//     when somebody runs it on the host;
+//   - reserving disk takes no time at all, so that no watch could stop it before
+//     the disk is full.
+func filterCalls() error {
+	program := seccomp.Program{
+		RuleSets: []seccomp.RuleSet{
+			{Rules: setuidModes(), Action: seccomp.ReturnError.Code(uint16(unix.EPERM))},
+			{Rules: diskReservation(), Action: seccomp.ReturnError.Code(uint16(unix.EOPNOTSUPP))},
+		},
+		Options: seccomp.ProgramOptions{DefaultAction: seccomp.Allow, BadArchAction: seccomp.Allow},
+	}
+	filter, _, err := program.Build()
+	if err != nil {
+		return fmt.Errorf("building the seccomp filter: %w", err)
+	}
+	if err := seccomp.SetFilter(filter); err != nil {
+		return fmt.Errorf("installing the seccomp filter: %w", err)
+	}
+	return nil
+}
+
+func setuidModes() seccomp.SyscallRules {
 	rules := seccomp.NewSyscallRules()
 	for call, arg := range modeArgument() {
 		rules.Set(call, seccomp.Or{modeWith(call, arg, unix.S_ISUID), modeWith(call, arg, unix.S_ISGID)})
 	}
-	program := seccomp.Program{
-		RuleSets: []seccomp.RuleSet{{Rules: rules, Action: seccomp.ReturnError.Code(uint16(unix.EPERM))}},
-		Options:  seccomp.ProgramOptions{DefaultAction: seccomp.Allow, BadArchAction: seccomp.Allow},
-	}
-	filter, _, err := program.Build()
-	if err != nil {
-		return fmt.Errorf("building the setuid filter: %w", err)
-	}
-	if err := seccomp.SetFilter(filter); err != nil {
-		return fmt.Errorf("installing the setuid filter: %w", err)
-	}
-	return nil
+	return rules
+}
+
+// diskReservation matches fallocate, except for giving space back, which is how
+// gVisor frees the guest's memory. Programs fall back to writing.
+func diskReservation() seccomp.SyscallRules {
+	return seccomp.NewSyscallRules().Set(unix.SYS_FALLOCATE, seccomp.PerArg{
+		seccomp.AnyValue{},
+		seccomp.MaskedEqual(unix.FALLOC_FL_PUNCH_HOLE, 0),
+	})
 }
 
 // modeWith matches a call whose mode, argument number arg, has the bit set.

@@ -2,10 +2,12 @@ package gvisor
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/runsc/cli"
 	"gvisor.dev/gvisor/runsc/cmd"
 	"gvisor.dev/gvisor/runsc/cmd/sentry/sentrycmd"
@@ -40,6 +42,9 @@ func Reexec() {
 	case strings.HasPrefix(name, "runsc"), os.Args[0] == "/proc/self/exe":
 		runsc()
 	}
+	// gVisor's packages open a pipe when they are loaded, and leave it open for
+	// every program that this one starts.
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 }
 
 // runsc hands over to gVisor's command line with only the commands that a
