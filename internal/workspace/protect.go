@@ -214,11 +214,23 @@ func removeStandIns(root *os.Root, names []string) error {
 }
 
 func removeStandIn(root *os.Root, name string) error {
+	if !reachedByFolders(root, name) {
+		return nil
+	}
 	err := removeIfEmpty(root, name)
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) { // ErrExist: not empty
 		return nil
 	}
 	return fmt.Errorf("removing the stand-in %s: %w", name, err)
+}
+
+// reachedByFolders reports whether all above name are folders, as they were when
+// a stand-in was made there. What lies behind a link now is not ours.
+func reachedByFolders(root *os.Root, name string) bool {
+	return !slices.ContainsFunc(foldersAbove(filepath.Clean(name)), func(dir string) bool {
+		info, err := root.Lstat(filepath.Clean(dir))
+		return err != nil && !errors.Is(err, fs.ErrPermission) || err == nil && !info.IsDir()
+	})
 }
 
 // removeIfEmpty removes a folder without entries, or a file as createStandIn

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gvisor.dev/gvisor/pkg/sentry/control"
@@ -28,9 +29,10 @@ type box struct {
 	launcher *launcher
 	control  *sentryControl
 
-	once  sync.Once
-	ended chan struct{} // closed when the sandbox is over
-	cause error         // why; set before ended is closed
+	once   sync.Once
+	ending atomic.Bool
+	ended  chan struct{} // closed when the sandbox is over
+	cause  error         // why; set before ended is closed
 }
 
 var _ sandbox.Sandbox = (*box)(nil)
@@ -153,6 +155,7 @@ func (b *box) serveGate(listener net.Listener) {
 func (b *box) end(cause error) {
 	b.once.Do(func() {
 		b.cause = cause
+		b.ending.Store(true)
 		b.launcher.kill()
 		b.control.close()
 		close(b.ended)

@@ -90,6 +90,9 @@ func (b *box) await(ctx context.Context, pid int32, began time.Time) (int, error
 	}()
 	select {
 	case r := <-done:
+		if r.err == nil && b.dying(r.code) {
+			r.err = sandbox.ErrGone
+		}
 		if r.err != nil {
 			return 0, b.lost(r.err)
 		}
@@ -100,6 +103,13 @@ func (b *box) await(ctx context.Context, pid int32, began time.Time) (int, error
 		b.end(ctxCause(ctx, began))
 		return 0, b.cause
 	}
+}
+
+// dying reports whether a command failed only because the sandbox is being
+// ended: its processes go one after the other, and the sentry may live long
+// enough to report the code of one.
+func (b *box) dying(code int) bool {
+	return code != 0 && (b.ending.Load() || !b.control.running())
 }
 
 // lost explains why the sentry stopped answering: if it has died, its end is
