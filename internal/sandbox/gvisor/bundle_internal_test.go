@@ -1,0 +1,206 @@
+//go:build linux
+
+package gvisor
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"testing"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+func TestParents(t *testing.T) {
+	for path, want := range map[string][]string{
+		"a":         nil,
+		"a/b":       {"a"},
+		"a/b/c/d":   {"a", "a/b", "a/b/c"},
+		".git":      nil,
+		"sub/.git":  {"sub"},
+		"a//b/./c/": {"a", "a/b", "a/b/c"}, // a slash at the end names what is in it
+	} {
+		if got := parents(path); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestInsideOther(t *testing.T) {
+	for _, tt := range []struct {
+		target string
+		others []string
+		want   bool
+	}{
+		{"/w/data", []string{"/w"}, true},
+		{"/w/a/b", []string{"/x", "/w/a"}, true},
+		{"/w", []string{"/w/data"}, false}, // it holds the other one
+		{"/workspace", []string{"/w"}, false},
+		{"/w", nil, false},
+	} {
+		m := sandbox.Mount{Target: tt.target}
+		spec := sandbox.Spec{Mounts: []sandbox.Mount{m}}
+		for _, other := range tt.others {
+			spec.Mounts = append(spec.Mounts, sandbox.Mount{Target: other})
+		}
+		if got := insideOther(m, spec); got != tt.want {
+			t.Errorf("%s in %q: %v", tt.target, tt.others, got)
+		}
+	}
+}
+
+func TestRlimits(t *testing.T) {
+	const files = 1 << 16
+	always := []specs.POSIXRlimit{{Type: "RLIMIT_CORE"}, {Type: "RLIMIT_NOFILE", Hard: files, Soft: files}}
+	processes := specs.POSIXRlimit{Type: "RLIMIT_NPROC", Hard: 50, Soft: 50}
+	size := specs.POSIXRlimit{Type: "RLIMIT_FSIZE", Hard: 1 << 40, Soft: 1 << 40}
+	for name, tt := range map[string]struct {
+		limits sandbox.Limits
+		more   []specs.POSIXRlimit
+	}{
+		"none":       {sandbox.Limits{}, nil},
+		"others":     {sandbox.Limits{Memory: 1, CPUs: 1, Time: 1}, nil},
+		"processes":  {sandbox.Limits{Processes: 50}, []specs.POSIXRlimit{processes}},
+		"disk":       {sandbox.Limits{Disk: 1 << 40}, []specs.POSIXRlimit{size}},
+		"everything": {sandbox.Limits{Processes: 50, Disk: 1 << 40}, []specs.POSIXRlimit{processes, size}},
+	} {
+		if got, want := rlimits(tt.limits), append(slices.Clone(always), tt.more...); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// The host changes the user's mounts too, so gVisor must not cache them.
+func TestShareWithHost(t *testing.T) {
+	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Source: "/src", Target: "/dst"}, {Source: "/data", Target: "/mnt", ReadOnly: true}}}
+	got := shareWithHost(spec, []specs.Mount{
+		bindMount("/usr", "/usr", true),
+		tmpfsMount("/tmp", 1),
+		bindMount("/src", "/dst", false),
+		bindMount("/src/.git", "/dst/.git", true),
+		bindMount("/srcs", "/dsts", true),
+		bindMount("/data", "/mnt", true),
+	})
+	want := map[string]string{}
+	for prefix, source := range map[string]string{"m2": "/src", "m3": "/src/.git", "m5": "/data"} {
+		want["dev.gvisor.spec.mount."+prefix+".source"] = source
+		want["dev.gvisor.spec.mount."+prefix+".type"] = "bind"
+		want["dev.gvisor.spec.mount."+prefix+".share"] = "shared"
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Every folder above a protected path is a mount of its own, once, before what
+// lies in it.
+func TestUserMountsPinTheWay(t *testing.T) {
+	source := t.TempDir()
+	m := sandbox.Mount{Source: source, Target: "/w", Protect: []string{".git", "a/b/.git", "a/c"}}
+	mounts, err := userMounts(t.TempDir(), m, sandbox.Spec{Mounts: []sandbox.Mount{m}}, identity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [][2]string
+	for _, m := range mounts {
+		if m.Source != filepath.Join(source, m.Destination[len("/w"):]) {
+			t.Errorf("%s comes from %s", m.Destination, m.Source)
+		}
+		got = append(got, [2]string{m.Destination, m.Options[1]})
+	}
+	want := [][2]string{{"/w", "rw"}, {"/w/.git", "ro"}, {"/w/a", "rw"}, {"/w/a/b", "rw"}, {"/w/a/b/.git", "ro"}, {"/w/a/c", "ro"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// asUser runs f on a thread of its own that is another user, who is nobody else.
+func asUser(t *testing.T, uid int, f func()) {
+	t.Helper()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		keep := ^uintptr(0)
+		_, _, e1 := unix.RawSyscall(unix.SYS_SETRESGID, keep, uintptr(uid), keep)
+		_, _, e2 := unix.RawSyscall(unix.SYS_SETRESUID, keep, uintptr(uid), keep)
+		if e1 != 0 || e2 != 0 {
+			done <- unix.EPERM
+			return
+		}
+		f()
+		done <- nil
+	}()
+	if err := <-done; err != nil {
+		t.Skipf("becoming another user: %v", err)
+	}
+}
+
+func TestIdentityOfAnOrdinaryUser(t *testing.T) {
+	const uid = 12345
+	for _, asked := range []sandbox.User{{}, {UID: 7, GID: 8}} {
+		var got identity
+		asUser(t, uid, func() { got = newIdentity(asked) })
+		inside := asked
+		if asked.UID == 0 {
+			inside = sandbox.User{UID: uid, GID: uid}
+		}
+		want := identity{
+			guest: inside, first: inside,
+			uids: []specs.LinuxIDMapping{{ContainerID: uint32(inside.UID), HostID: uid, Size: 1}},
+			gids: []specs.LinuxIDMapping{{ContainerID: uint32(inside.GID), HostID: uid, Size: 1}},
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("asked for %v: got %+v, want %+v", asked, got, want)
+		}
+	}
+}
+
+// As root, no id inside may stand for root or anybody else on the host.
+func TestIdentityOfRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	for _, asked := range []sandbox.User{{}, {UID: 7, GID: 8}} {
+		inside := asked
+		if asked.UID == 0 {
+			inside = sandbox.User{UID: defaultID, GID: defaultID}
+		}
+		want := identity{
+			root: true, guest: inside, first: sandbox.User{UID: helperID, GID: helperID},
+			uids: []specs.LinuxIDMapping{{ContainerID: 0, HostID: sentryHostID, Size: 1}, {ContainerID: uint32(inside.UID), HostID: agentHostID, Size: 1}},
+			gids: []specs.LinuxIDMapping{{ContainerID: 0, HostID: sentryHostID, Size: 1}, {ContainerID: uint32(inside.GID), HostID: agentHostID, Size: 1}},
+		}
+		if got := newIdentity(asked); !reflect.DeepEqual(got, want) {
+			t.Errorf("asked for %v: got %+v, want %+v", asked, got, want)
+		}
+	}
+}
+
+func TestMapped(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := bindMount("/src", "/dst", false)
+	if got := (identity{}).mapped(plain, info); !reflect.DeepEqual(got, plain) {
+		t.Errorf("an ordinary user's mount became %+v", got)
+	}
+	got := identity{root: true}.mapped(plain, info)
+	owner, group := uint32(os.Geteuid()), uint32(os.Getegid())
+	sentry := specs.LinuxIDMapping{ContainerID: sentryHostID, HostID: sentryHostID, Size: 1}
+	wantUIDs := []specs.LinuxIDMapping{{ContainerID: owner, HostID: agentHostID, Size: 1}, sentry}
+	wantGIDs := []specs.LinuxIDMapping{{ContainerID: group, HostID: agentHostID, Size: 1}, sentry}
+	if !slices.Contains(got.Options, "idmap") || !slices.Equal(got.UIDMappings, wantUIDs) || !slices.Equal(got.GIDMappings, wantGIDs) {
+		t.Errorf("root's mount became %+v", got)
+	}
+}
