@@ -109,7 +109,12 @@ func (o *execOptions) readFlags(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-func runExec(ctx context.Context, w World, opts execOptions) (err error) {
+func runExec(ctx context.Context, w World, opts execOptions) error {
+	if opts.terminal {
+		if _, err := ourTerminal(w); err != nil {
+			return err
+		}
+	}
 	dir, err := workspace.Resolve(opts.workspace)
 	if err != nil {
 		return err

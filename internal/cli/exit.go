@@ -54,13 +54,20 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &exited):
 		return int(exited)
 	}
-	for line := range strings.SplitSeq(err.Error(), "\n") {
+	for line := range strings.SplitSeq(words(err), "\n") {
 		fmt.Fprintln(w, "ralph:", line)
 	}
 	for _, hint := range hints(err) {
 		fmt.Fprintln(w, "ralph: hint:", hint)
 	}
 	return exitCode(err)
+}
+
+func words(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	return err.Error()
 }
 
 func exitCode(err error) int {

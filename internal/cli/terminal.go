@@ -10,12 +10,21 @@ import (
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
-// useTerminal gives cmd a terminal the size of ours and passes keys through as
-// they are typed. The returned function gives our terminal back.
-func useTerminal(ctx context.Context, w World, cmd *sandbox.Command) (restore func(), err error) {
+// ourTerminal is the terminal that the user sits at.
+func ourTerminal(w World) (*os.File, error) {
 	in, ok := w.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return nil, usageError{errors.New("--tty needs a terminal, and the input is none"), "leave out -t when input is piped"}
+	}
+	return in, nil
+}
+
+// useTerminal gives cmd a terminal the size of ours and passes keys through as
+// they are typed. The returned function gives our terminal back.
+func useTerminal(ctx context.Context, w World, cmd *sandbox.Command) (restore func(), err error) {
+	in, err := ourTerminal(w)
+	if err != nil {
+		return nil, err
 	}
 	size, err := terminalSize(in)
 	if err != nil {

@@ -26,8 +26,9 @@ type box struct {
 	binary string
 	lock   *os.File // tells other ralphs that this one is alive
 
-	launcher *launcher
-	control  *sentryControl
+	launcher  *launcher
+	processes *processes // nil until it runs
+	control   *sentryControl
 
 	once   sync.Once
 	ending atomic.Bool
@@ -68,11 +69,11 @@ func (b *box) start(ctx context.Context) error {
 
 // supervise starts what accompanies the sandbox to its end.
 func (b *box) supervise() error {
-	processes, err := findProcesses(b.dir, b.id)
-	if err != nil {
+	var err error
+	if b.processes, err = findProcesses(b.dir, b.id); err != nil {
 		return err
 	}
-	go b.watch(processes)
+	go b.watch(b.processes)
 	go func() {
 		<-b.launcher.exited
 		b.end(sandbox.ErrGone)
@@ -157,6 +158,9 @@ func (b *box) end(cause error) {
 		b.cause = cause
 		b.ending.Store(true)
 		b.launcher.kill()
+		if b.processes != nil {
+			b.processes.awaitEnd()
+		}
 		b.control.close()
 		close(b.ended)
 	})

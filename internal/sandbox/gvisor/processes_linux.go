@@ -19,6 +19,7 @@ import (
 // processes are the host processes of one sandbox, as the kernel counts them.
 type processes struct {
 	sentry, gofer int
+	handles       []int  // of both; they stay valid when the numbers are given away
 	guestMemory   string // the sentry's descriptor of the file that all memory inside is part of
 }
 
@@ -28,19 +29,37 @@ func findProcesses(dir, id string) (*processes, error) {
 		return nil, fmt.Errorf("finding the sandbox's processes: %w", err)
 	}
 	p := &processes{sentry: c.Sandbox.Pid.Load(), gofer: c.GoferPid.Load()}
-	fds := fmt.Sprintf("/proc/%d/fd", p.sentry)
-	entries, err := os.ReadDir(fds)
-	if err != nil {
-		return nil, fmt.Errorf("finding the sandbox's memory: %w", err)
+	for _, pid := range []int{p.sentry, p.gofer} {
+		handle, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			return nil, fmt.Errorf("finding the sandbox's processes: %w", err)
+		}
+		p.handles = append(p.handles, handle)
 	}
-	for _, e := range entries {
-		path := filepath.Join(fds, e.Name())
-		if target, err := os.Readlink(path); err == nil && strings.HasPrefix(target, "/memfd:runsc-memory") {
-			p.guestMemory = path
-			return p, nil
+	p.guestMemory, err = memoryFile(p.sentry)
+	return p, err
+}
+
+func memoryFile(sentry int) (string, error) {
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", sentry))
+	if err != nil {
+		return "", fmt.Errorf("finding the sandbox's memory: %w", err)
+	}
+	for _, fd := range fds {
+		if target, err := os.Readlink(fd); err == nil && strings.HasPrefix(target, "/memfd:runsc-memory") {
+			return fd, nil
 		}
 	}
-	return nil, errors.New("finding the sandbox's memory: gVisor's memory file is not there")
+	return "", errors.New("finding the sandbox's memory: gVisor's memory file is not there")
+}
+
+// awaitEnd waits until the kernel has ended the processes, which it began when
+// the launcher died.
+func (p *processes) awaitEnd() {
+	for _, handle := range p.handles {
+		_ = awaitExit(handle)
+		_ = unix.Close(handle)
+	}
 }
 
 // memory is what the sandbox uses: everything inside, its temporary files
