@@ -21,7 +21,7 @@ const (
 
 	// uploadWindow is what the host grants the guest on each stream. It is the
 	// host's memory, held at the guest's will, up to MaxStreams times.
-	uploadWindow = 1 << 20
+	uploadWindow = 512 << 10
 
 	// maxIDs caps the streams one side may have to know of, those that wait
 	// for the peer's reset included. The guest opens no more than that.

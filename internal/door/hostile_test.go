@@ -34,7 +34,7 @@ var hello = frame{0, kindHello, version}
 // ErrProtocol.
 func TestHostileFrames(t *testing.T) {
 	open := frame{1, kindOpen, 0}
-	full := append([]frame{hello, open}, repeat(uploadWindow/maxPayload, frame{1, kindData, maxPayload})...)
+	full := append([]frame{hello, open}, repeat(4, frame{1, kindData, uploadWindow / 4})...)
 	for name, frames := range map[string][]frame{
 		"open before hello":           {open},
 		"second hello":                {hello, hello},
