@@ -159,25 +159,12 @@ func TestResetDoesNotFreeAPlace(t *testing.T) {
 	h, g := newSocketPair(t)
 	l := &Listener{newSession(h, hostRole)}
 	defer l.Close()
-	g.Write(wire(hello))
-	go func() {
-		for id := uint32(1); ; id++ {
-			if _, err := g.Write(wire(frame{id, kindOpen, 0}, frame{id, kindReset, 0})); err != nil {
-				return
-			}
-		}
-	}()
-	refused := make(chan struct{})
-	go func() {
-		for header := make([]byte, headerSize); ; {
-			if _, err := io.ReadFull(g, header); err != nil {
-				return
-			}
-			if parse(header).stream == 2*MaxStreams {
-				close(refused)
-			}
-		}
-	}()
+	openAndReset := func(id uint32) []frame { return []frame{{id, kindOpen, 0}, {id, kindReset, 0}} }
+	frames := []frame{hello}
+	for id := uint32(1); id <= 2*MaxStreams; id++ {
+		frames = append(frames, openAndReset(id)...)
+	}
+	g.Write(wire(frames...))
 	conns := make([]net.Conn, MaxStreams)
 	for i := range conns {
 		var err error
@@ -185,11 +172,22 @@ func TestResetDoesNotFreeAPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	within(t, "refusal of as many again", func() { <-refused })
+	within(t, "refusal of as many again", func() {
+		for header := make([]byte, headerSize); ; {
+			if _, err := io.ReadFull(g, header); err != nil {
+				t.Error(err)
+				return
+			}
+			if parse(header).stream == 2*MaxStreams {
+				return
+			}
+		}
+	})
 	if waiting := len(l.sess.incoming); waiting > 0 {
 		t.Fatalf("%d streams beyond the cap", waiting)
 	}
 	conns[0].Close()
+	g.Write(wire(openAndReset(2*MaxStreams + 1)...))
 	within(t, "accept after a close", func() {
 		if _, err := l.Accept(); err != nil {
 			t.Error(err)
