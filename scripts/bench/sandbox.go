@@ -84,7 +84,7 @@ func (b *bench) createMany(n int) ([]sandbox.Sandbox, error) {
 	for i := range n {
 		all.Go(func() {
 			dir := filepath.Join(b.dir, fmt.Sprint("crowd-", i))
-			if errs[i] = os.Mkdir(dir, 0o755); errs[i] != nil {
+			if errs[i] = os.MkdirAll(dir, 0o755); errs[i] != nil {
 				return
 			}
 			if boxes[i], errs[i] = b.create(dir); errs[i] != nil {
