@@ -137,7 +137,7 @@ func runExec(ctx context.Context, w World, opts execOptions) error {
 	spec.Gate = gate.serve
 	s := session{world: w, spec: spec, config: cfg, verbose: opts.verbose}
 	defer func() { gate.report(w.Err, opts.verbose) }()
-	return s.run(ctx, dir, func(box sandbox.Sandbox) error { return opts.exec(ctx, w, box) })
+	return s.run(ctx, func(box sandbox.Sandbox) error { return opts.exec(ctx, w, box) })
 }
 
 // spec is what the flags and the configuration ask for, checked but for the

@@ -19,35 +19,61 @@ type session struct {
 	verbose bool
 }
 
-// run claims the workspace, creates the sandbox, does the work in it, and undoes
-// the rest whatever happened.
-func (s *session) run(ctx context.Context, dir string, work func(sandbox.Sandbox) error) (err error) {
+// run claims the writable folders, creates the sandbox, does the work in it, and
+// undoes the rest whatever happened.
+func (s *session) run(ctx context.Context, work func(sandbox.Sandbox) error) (err error) {
 	engine, info, err := chooseEngine(ctx, s.world.Engines(s.world.stateDir()), s.config.Sandbox.Engine)
 	if err != nil {
 		return err
 	}
-	// Others may pass through, not look: as root, a sandbox's processes are
-	// nobody, and must reach their own folder in it.
-	if err := os.MkdirAll(s.world.stateDir(), 0o711); err != nil {
-		return fmt.Errorf("creating the state folder: %w", err)
-	}
-	claimed, err := workspace.Claim(s.world.stateDir(), dir, "ralph exec", s.config.Sandbox.Protect)
+	s.say("engine %s %s: %s", info.Engine, info.Version, info.Boundary)
+	release, err := s.claim()
+	defer func() { err = errors.Join(err, release()) }()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, claimed.Release()) }()
-	s.spec.Mounts[0].Protect = claimed.Protect
 	if err := info.Check(s.spec); err != nil {
 		return err
 	}
-	s.say("engine %s %s: %s", info.Engine, info.Version, info.Boundary)
 	box, err := s.create(ctx, engine)
 	if err != nil {
 		return err
 	}
-	s.say("sandbox %s", box.ID())
 	defer func() { err = errors.Join(err, box.Close()) }()
+	s.say("sandbox %s", box.ID())
 	return work(box)
+}
+
+// claim takes every folder that the sandbox may write to, and completes the
+// mounts with what is protected in it. The returned function gives back what
+// was taken, also after an error.
+func (s *session) claim() (release func() error, err error) {
+	var claimed []*workspace.Workspace
+	release = func() error {
+		var errs []error
+		for _, w := range claimed {
+			errs = append(errs, w.Release())
+		}
+		return errors.Join(errs...)
+	}
+	// Others may pass through, not look: as root, a sandbox's processes are
+	// nobody, and must reach their own folder in it.
+	if err := os.MkdirAll(s.world.stateDir(), 0o711); err != nil {
+		return release, fmt.Errorf("creating the state folder: %w", err)
+	}
+	for i := range s.spec.Mounts {
+		m := &s.spec.Mounts[i]
+		if info, err := os.Stat(m.Source); m.ReadOnly || err != nil || !info.IsDir() {
+			continue
+		}
+		w, err := workspace.Claim(s.world.stateDir(), m.Source, "ralph exec", s.config.Sandbox.Protect)
+		if err != nil {
+			return release, err
+		}
+		claimed = append(claimed, w)
+		m.Protect = w.Protect
+	}
+	return release, nil
 }
 
 func (s *session) create(ctx context.Context, engine sandbox.Engine) (sandbox.Sandbox, error) {

@@ -25,12 +25,30 @@ type Host struct {
 // nothing. Every refusal is a *RefusedError; all of them are reported.
 func CheckMounts(mounts []Mount, host Host) error {
 	var errs []error
-	for _, m := range mounts {
-		if why, fix := host.refuse(m); why != "" {
+	for i, m := range mounts {
+		why, fix := host.refuse(m)
+		if why == "" {
+			why, fix = refuseOverlap(m, mounts[:i])
+		}
+		if why != "" {
 			errs = append(errs, &RefusedError{What: fmt.Sprintf("mount of %q", m.Source), Why: why, Fix: fix})
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// refuseOverlap refuses a second way to write to the same files: what is
+// protected on one way would be open on the other.
+func refuseOverlap(m Mount, before []Mount) (why, fix string) {
+	for _, other := range before {
+		if !m.ReadOnly && !other.ReadOnly && (within(m.Source, other.Source) || within(other.Source, m.Source)) {
+			return fmt.Sprintf("it shares files with %s, which is writable already", other.Source), "mount it read-only, or not at all"
+		}
+		if filepath.Clean(m.Target) == filepath.Clean(other.Target) {
+			return fmt.Sprintf("its place inside, %s, is taken", m.Target), "choose another place"
+		}
+	}
+	return "", ""
 }
 
 func (h Host) refuse(m Mount) (why, fix string) {

@@ -120,9 +120,15 @@ func TestUserMountsPinTheWay(t *testing.T) {
 	}
 }
 
-// asUser runs f on a thread of its own that is another user, who is nobody else.
-func asUser(t *testing.T, uid int, f func()) {
+// asOrdinaryUser runs f as somebody who is not root and returns who that is. Root
+// becomes another user on one thread alone.
+func asOrdinaryUser(t *testing.T, f func()) sandbox.User {
 	t.Helper()
+	if os.Geteuid() != 0 {
+		f()
+		return sandbox.User{UID: os.Geteuid(), GID: os.Getegid()}
+	}
+	const uid = 12345
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
@@ -139,21 +145,21 @@ func asUser(t *testing.T, uid int, f func()) {
 	if err := <-done; err != nil {
 		t.Skipf("becoming another user: %v", err)
 	}
+	return sandbox.User{UID: uid, GID: uid}
 }
 
 func TestIdentityOfAnOrdinaryUser(t *testing.T) {
-	const uid = 12345
 	for _, asked := range []sandbox.User{{}, {UID: 7, GID: 8}} {
 		var got identity
-		asUser(t, uid, func() { got = newIdentity(asked) })
+		outside := asOrdinaryUser(t, func() { got = newIdentity(asked) })
 		inside := asked
 		if asked.UID == 0 {
-			inside = sandbox.User{UID: uid, GID: uid}
+			inside = outside
 		}
 		want := identity{
 			guest: inside, first: inside,
-			uids: []specs.LinuxIDMapping{{ContainerID: uint32(inside.UID), HostID: uid, Size: 1}},
-			gids: []specs.LinuxIDMapping{{ContainerID: uint32(inside.GID), HostID: uid, Size: 1}},
+			uids: []specs.LinuxIDMapping{{ContainerID: uint32(inside.UID), HostID: uint32(outside.UID), Size: 1}},
+			gids: []specs.LinuxIDMapping{{ContainerID: uint32(inside.GID), HostID: uint32(outside.GID), Size: 1}},
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("asked for %v: got %+v, want %+v", asked, got, want)

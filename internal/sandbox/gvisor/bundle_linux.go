@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
@@ -126,6 +127,12 @@ func userMounts(root string, m sandbox.Mount, spec sandbox.Spec, ids identity) (
 	mounts := []specs.Mount{ids.mapped(bindMount(m.Source, m.Target, m.ReadOnly), info)}
 	pinned := map[string]bool{}
 	for _, path := range m.Protect {
+		if !filepath.IsLocal(path) {
+			return nil, fmt.Errorf("protecting %s: it does not lie in the mount", path)
+		}
+		if covered(path, m.Protect) {
+			continue
+		}
 		for _, dir := range parents(path) {
 			if !pinned[dir] {
 				pinned[dir] = true
@@ -135,6 +142,16 @@ func userMounts(root string, m sandbox.Mount, spec sandbox.Spec, ids identity) (
 		mounts = append(mounts, ids.mapped(bindMount(filepath.Join(m.Source, path), filepath.Join(m.Target, path), true), info))
 	}
 	return mounts, nil
+}
+
+// covered reports whether a folder above path is protected as a whole.
+func covered(path string, protect []string) bool {
+	for _, dir := range parents(path) {
+		if slices.Contains(protect, dir) {
+			return true
+		}
+	}
+	return false
 }
 
 // insideOther reports whether a mount lies in another one of the user's, which
@@ -216,10 +233,12 @@ func rlimits(l sandbox.Limits) []specs.POSIXRlimit {
 // others are exclusive to gVisor, which caches them and is faster for it.
 func shareWithHost(spec sandbox.Spec, mounts []specs.Mount) map[string]string {
 	notes := map[string]string{}
+	marked := map[string]bool{} // one source may be mounted at several places
 	for i, m := range mounts {
-		if m.Type != "bind" || !fromUser(spec, m) {
+		if m.Type != "bind" || !fromUser(spec, m) || marked[m.Source] {
 			continue
 		}
+		marked[m.Source] = true
 		prefix := fmt.Sprintf("dev.gvisor.spec.mount.m%d.", i)
 		notes[prefix+"source"] = m.Source
 		notes[prefix+"type"] = "bind"

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/agent-loop/ralph/internal/sandbox"
@@ -76,11 +77,18 @@ func version() string {
 
 // Create is part of the sandbox.Engine interface.
 func (e *Engine) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
+	if err := checkUser(spec.User); err != nil {
+		return nil, err
+	}
 	id, err := newID()
 	if err != nil {
 		return nil, err
 	}
 	e.sweep()
+	spec.Mounts = slices.Clone(spec.Mounts)
+	for i, m := range spec.Mounts {
+		spec.Mounts[i].Source, spec.Mounts[i].Target = filepath.Clean(m.Source), filepath.Clean(m.Target)
+	}
 	dir := filepath.Join(e.base, id)
 	b, err := e.create(ctx, id, dir, spec)
 	if err != nil {

@@ -1,6 +1,7 @@
 package gvisor
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -31,6 +32,22 @@ type identity struct {
 	guest      sandbox.User // the agent
 	first      sandbox.User // the first process
 	uids, gids []specs.LinuxIDMapping
+}
+
+// checkUser refuses users inside that would be too powerful: root, and the one
+// that guards the door. The zero value is the engine's choice.
+func checkUser(u sandbox.User) error {
+	if u == (sandbox.User{}) {
+		return nil
+	}
+	if u.UID <= 0 || u.GID <= 0 || u.UID == helperID || u.GID == helperID {
+		return &sandbox.RefusedError{
+			What: fmt.Sprintf("user %d:%d", u.UID, u.GID),
+			Why:  fmt.Sprintf("root, its group and %d belong to the sandbox", helperID),
+			Fix:  "choose an ordinary user, or none",
+		}
+	}
+	return nil
 }
 
 // newIdentity chooses the ids. An ordinary user maps nobody but himself, which

@@ -3,6 +3,8 @@
 package gvisor
 
 import (
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -185,30 +187,39 @@ func TestNewIDIsValid(t *testing.T) {
 	}
 }
 
-// waiting starts a process that waits under another name.
-func waiting(t *testing.T, argv ...string) *exec.Cmd {
+// waiter is a process that waits under another name. It ends by itself when its
+// input is closed.
+type waiter struct {
+	cmd   *exec.Cmd
+	input io.Closer
+}
+
+// startWaiter returns when the process runs: for a moment after it was started,
+// the kernel does not know its arguments yet.
+func startWaiter(t *testing.T, argv ...string) waiter {
 	t.Helper()
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)
 	}
 	cmd := &exec.Cmd{Path: sh, Args: argv}
-	in, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		in.Close() // what still waits ends
+		in.Close()
 		_ = cmd.Wait()
 	})
-	return cmd
+	if _, err := io.ReadFull(out, make([]byte, len("ready"))); err != nil {
+		t.Fatal(err)
+	}
+	return waiter{cmd, in}
 }
 
 func TestKillLauncher(t *testing.T) {
-	const id, script = "ralph-0123456789ab", "read x; exit 0"
+	const id, script = "ralph-0123456789ab", "echo ready; read x; exit 0"
 	for name, tt := range map[string]struct {
 		argv []string
 		dies bool
@@ -220,17 +231,15 @@ func TestKillLauncher(t *testing.T) {
 		"a longer name":        {[]string{launcherName + "er", "-c", script, id}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := waiting(t, tt.argv...)
-			if err := killLauncher(cmd.Process.Pid, id); err != nil {
+			w := startWaiter(t, tt.argv...)
+			if err := killLauncher(w.cmd.Process.Pid, id); err != nil {
 				t.Fatal(err)
 			}
-			if !tt.dies {
-				if state := processState(t, cmd.Process.Pid); state == "Z" || state == "X" {
-					t.Error("a stranger was killed")
-				}
-				return
+			if state := processState(t, w.cmd.Process.Pid); (state == "Z") != tt.dies {
+				t.Errorf("its state is %s", state)
 			}
-			if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
+			w.input.Close()
+			if err := w.cmd.Wait(); (err != nil) != tt.dies {
 				t.Errorf("it ended with %v", err)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"sync"
 	"time"
 
@@ -34,7 +35,7 @@ func openStreams(cmd sandbox.Command) (*streams, error) {
 	if cmd.Terminal != nil {
 		err = s.openTerminal(cmd)
 	} else {
-		err = errors.Join(s.openInput(cmd.Stdin), s.openOutput(&s.stdout, cmd.Stdout), s.openOutput(&s.stderr, cmd.Stderr))
+		err = errors.Join(s.openInput(cmd.Stdin), s.openOutputs(cmd.Stdout, cmd.Stderr))
 	}
 	if err != nil {
 		s.close()
@@ -61,6 +62,24 @@ func (s *streams) openInput(from io.Reader) error {
 		w.Close()
 	}()
 	return nil
+}
+
+// openOutputs uses one pipe when both streams go to the same writer, which then
+// is written to by one goroutine only and in the right order.
+func (s *streams) openOutputs(stdout, stderr io.Writer) error {
+	if err := s.openOutput(&s.stdout, stdout); err != nil {
+		return err
+	}
+	if same(stdout, stderr) {
+		s.stderr = s.stdout
+		return nil
+	}
+	return s.openOutput(&s.stderr, stderr)
+}
+
+// same compares writers; those that cannot be compared are different.
+func same(a, b io.Writer) bool {
+	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
 func (s *streams) openOutput(guest **os.File, to io.Writer) error {

@@ -39,6 +39,9 @@ func guestBytes(args []string) int {
 		return notExecutable
 	}
 	command, env := strings.Split(string(argv), "\x00"), strings.Split(string(vars), "\x00")
+	if len(vars) == 0 {
+		env = nil
+	}
 	for _, v := range env {
 		if path, ok := strings.CutPrefix(v, "PATH="); ok {
 			_ = os.Setenv("PATH", path)
