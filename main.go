@@ -3,10 +3,7 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/agent-loop/ralph/internal/cli"
 	"github.com/agent-loop/ralph/internal/sandbox/gvisor"
@@ -14,7 +11,5 @@ import (
 
 func main() {
 	gvisor.Reexec() // the engine starts this binary again for its own processes
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	os.Exit(cli.Main(ctx, cli.OS(), os.Args[1:]))
+	os.Exit(cli.Main(cli.Signals(), cli.OS(), os.Args[1:]))
 }

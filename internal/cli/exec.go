@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -146,15 +145,18 @@ func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec
 	if cfg.OnHost() {
 		return sandbox.Spec{}, usageError{errors.New("the configuration turns the sandbox off, and ralph exec is nothing without one"), "pass --engine auto, or run the command yourself"}
 	}
+	env, err := parseEnv(o.env, w.Getenv)
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
+	if kind := w.Getenv("TERM"); o.terminal && kind != "" {
+		env = sandbox.MergeEnv([]string{"TERM=" + kind}, env)
+	}
 	network := sandbox.NetworkGate
 	if cfg.Sandbox.Network.Policy == config.PolicyDeny {
 		network = sandbox.NetworkNone
 	}
 	mounts, err := parseMounts(o.mounts)
-	if err != nil {
-		return sandbox.Spec{}, err
-	}
-	env, err := parseEnv(o.env, w.Getenv)
 	if err != nil {
 		return sandbox.Spec{}, err
 	}
@@ -165,8 +167,12 @@ func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec
 		Limits:  limits(cfg.Sandbox.Resources),
 		Network: network,
 	}
-	host := sandbox.Host{Home: w.Getenv("HOME"), State: w.stateDir()}
-	return spec, errors.Join(sandbox.CheckMounts(spec.Mounts, host), checkRootfs(o.rootfs))
+	state, err := w.stateDir()
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
+	host := sandbox.Host{Home: w.home(), State: state}
+	return spec, errors.Join(sandbox.CheckMounts(spec.Mounts, host), host.CheckRootfs(spec.Rootfs))
 }
 
 // parseMounts reads SRC:DST[:ro].
@@ -183,7 +189,7 @@ func parseMounts(flags []string) ([]sandbox.Mount, error) {
 	return mounts, nil
 }
 
-// parseEnv reads K=V, and K alone as the value that K has here.
+// parseEnv reads K=V, and K alone as the value that K has here, if any.
 func parseEnv(flags []string, getenv func(string) string) ([]string, error) {
 	var env []string
 	for _, flag := range flags {
@@ -192,25 +198,13 @@ func parseEnv(flags []string, getenv func(string) string) ([]string, error) {
 			return nil, usageError{fmt.Errorf("--env %q is not K=V", flag), "write it as --env NAME=value"}
 		}
 		if !given {
-			value = getenv(name)
+			if value = getenv(name); value == "" {
+				continue
+			}
 		}
 		env = append(env, name+"="+value)
 	}
 	return env, nil
-}
-
-func checkRootfs(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	why, fix := sandbox.CheckPath(dir)
-	if info, err := os.Stat(dir); why == "" && (err != nil || !info.IsDir()) {
-		why, fix = "it is not a folder", "unpack the root file system first"
-	}
-	if why != "" {
-		return &sandbox.RefusedError{What: fmt.Sprintf("root file system %q", dir), Why: why, Fix: fix}
-	}
-	return nil
 }
 
 // exec runs the command and turns a code other than 0 into an error that

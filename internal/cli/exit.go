@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/agent-loop/ralph/internal/config"
@@ -45,29 +46,49 @@ type commandExit int
 
 func (e commandExit) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }
 
-// report prints an error and returns the exit code that goes with it.
+// report prints an error and returns the exit code that goes with it. What went
+// wrong beside a command's own failure, as in cleaning up, is printed too.
 func report(w io.Writer, err error) int {
-	var exited commandExit
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &exited):
-		return int(exited)
+	code := exitOK
+	if err == nil {
+		return code
 	}
-	for line := range strings.SplitSeq(words(err), "\n") {
+	for _, e := range slices.Backward(parts(err)) {
+		var exited commandExit
+		if errors.As(e, &exited) {
+			code = int(exited)
+			continue
+		}
+		code = exitCode(e)
+		defer say(w, e)
+	}
+	return code
+}
+
+// parts are the errors that errors.Join has put together.
+func parts(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the top is of interest
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, parts(e)...)
+	}
+	return all
+}
+
+func say(w io.Writer, err error) {
+	text := err.Error()
+	if errors.Is(err, context.Canceled) {
+		text = "interrupted"
+	}
+	for line := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintln(w, "ralph:", line)
 	}
 	for _, hint := range hints(err) {
 		fmt.Fprintln(w, "ralph: hint:", hint)
 	}
-	return exitCode(err)
-}
-
-func words(err error) string {
-	if errors.Is(err, context.Canceled) {
-		return "interrupted"
-	}
-	return err.Error()
 }
 
 func exitCode(err error) int {

@@ -21,6 +21,7 @@ type execGate struct {
 
 	mu     sync.Mutex
 	denied []string
+	more   bool // than are remembered
 	events int
 }
 
@@ -45,8 +46,12 @@ func (g *execGate) note(e gate.Event) {
 	defer g.mu.Unlock()
 	g.events++
 	name := fmt.Sprintf("%s:%d", e.Host, e.Port)
-	if !e.Allowed && len(g.denied) < maxDenials && !slices.Contains(g.denied, name) {
+	switch {
+	case e.Allowed, slices.Contains(g.denied, name):
+	case len(g.denied) < maxDenials:
 		g.denied = append(g.denied, name)
+	default:
+		g.more = true
 	}
 }
 
@@ -57,6 +62,9 @@ func (g *execGate) report(w io.Writer, verbose bool) {
 	defer g.mu.Unlock()
 	for _, name := range g.denied {
 		fmt.Fprintf(w, "ralph: refused a connection to %q\n", name)
+	}
+	if g.more {
+		fmt.Fprintln(w, "ralph: refused connections to more hosts than are listed")
 	}
 	if len(g.denied) > 0 {
 		fmt.Fprintln(w, "ralph: hint: let a host through with --allow HOST")

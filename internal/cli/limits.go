@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/sandbox"
@@ -39,17 +39,28 @@ func limits(r config.Resources) sandbox.Limits {
 	return l
 }
 
-// totalMemory is this machine's, or 0 where the system does not tell.
+// totalMemory is this machine's, or less where a control group gives ralph less;
+// 0 where the system does not tell.
 func totalMemory() int64 {
-	f, err := os.Open("/proc/meminfo")
+	total := machineMemory()
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		var limit int64
+		data, err := os.ReadFile(file)
+		if _, scanErr := fmt.Sscan(string(data), &limit); err == nil && scanErr == nil && limit > 0 && limit < total {
+			total = limit
+		}
+	}
+	return total
+}
+
+func machineMemory() int64 {
+	data, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return 0
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
+	for line := range strings.Lines(string(data)) {
 		var kib int64
-		if n, _ := fmt.Sscanf(lines.Text(), "MemTotal: %d kB", &kib); n == 1 {
+		if n, _ := fmt.Sscanf(line, "MemTotal: %d kB", &kib); n == 1 {
 			return kib << 10
 		}
 	}

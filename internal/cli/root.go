@@ -5,8 +5,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -44,8 +46,9 @@ func newRootCommand(w World) *cobra.Command {
 the workspace, no network but the hosts you name, no secrets, firm limits.
 
 Exit codes: 0 done, 1 runtime error, 2 wrong usage or configuration,
-3 a limit ended it, 5 the sandbox could not be set up, 130 interrupted.
-"ralph exec" passes on the exit code of its command.`,
+3 a limit ended it, 5 the sandbox could not be set up, 126 and 127 the command
+could not be started, 130 interrupted. "ralph exec" passes on the exit code of
+its command.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -53,7 +56,7 @@ Exit codes: 0 done, 1 runtime error, 2 wrong usage or configuration,
 	root.SetOut(w.Out)
 	root.SetErr(w.Err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{err, "ralph " + cmd.Name() + " --help lists what it takes"}
+		return usageError{err, cmd.CommandPath() + " --help lists what it takes"}
 	})
 	root.AddCommand(newExecCommand(w), newSandboxCommand(w), newProbeCommand(w), newVersionCommand(w))
 	return root
@@ -61,17 +64,41 @@ Exit codes: 0 done, 1 runtime error, 2 wrong usage or configuration,
 
 // stateDir is where ralph keeps what must outlive a process and stay out of
 // every sandbox.
-func (w World) stateDir() string {
+func (w World) stateDir() (string, error) {
+	dir := w.Getenv("RALPH_STATE_DIR")
 	switch {
-	case w.Getenv("RALPH_STATE_DIR") != "":
-		return w.Getenv("RALPH_STATE_DIR")
+	case dir != "":
 	case os.Geteuid() == 0:
-		return "/var/lib/ralph"
+		dir = "/var/lib/ralph"
 	case w.Getenv("XDG_STATE_HOME") != "":
-		return filepath.Join(w.Getenv("XDG_STATE_HOME"), "ralph")
+		dir = filepath.Join(w.Getenv("XDG_STATE_HOME"), "ralph")
 	case w.Getenv("LocalAppData") != "":
-		return filepath.Join(w.Getenv("LocalAppData"), "ralph")
+		dir = filepath.Join(w.Getenv("LocalAppData"), "ralph")
 	default:
-		return filepath.Join(w.Getenv("HOME"), ".local", "state", "ralph")
+		dir = filepath.Join(w.home(), ".local", "state", "ralph")
 	}
+	if !filepath.IsAbs(dir) {
+		return "", usageError{fmt.Errorf("the state folder %q is not an absolute path", dir), "set RALPH_STATE_DIR to one"}
+	}
+	return filepath.Clean(dir), nil
+}
+
+// home is the user's home directory, also where no variable tells.
+func (w World) home() string {
+	if home := w.Getenv("HOME"); home != "" {
+		return home
+	}
+	if u, err := user.Current(); err == nil {
+		return u.HomeDir
+	}
+	return ""
+}
+
+// engines lists the engines of this ralph, and where they keep their state.
+func (w World) engines() (list []sandbox.Engine, stateDir string, err error) {
+	stateDir, err = w.stateDir()
+	if err != nil {
+		return nil, "", err
+	}
+	return w.Engines(stateDir), stateDir, nil
 }

@@ -35,7 +35,11 @@ func newSandboxListCommand(w World) *cobra.Command {
 		Short:   "List this user's sandboxes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := listAll(cmd.Context(), w.Engines(w.stateDir()))
+			engines, _, err := w.engines()
+			if err != nil {
+				return err
+			}
+			found, err := listAll(cmd.Context(), engines)
 			if err != nil {
 				return err
 			}
@@ -75,39 +79,95 @@ func printSandboxes(out io.Writer, found []sandbox.Status) error {
 }
 
 func newSandboxRemoveCommand(w World) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "rm ID...",
 		Short: "End sandboxes, running or not, and delete their state",
-		Args:  cobra.MinimumNArgs(1),
+		Args: func(cmd *cobra.Command, ids []string) error {
+			if len(ids) == 0 {
+				return usageError{errors.New("no sandbox given"), "ralph sandbox ls lists them"}
+			}
+			return nil
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return completeSandboxes(cmd.Context(), w), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return removeSandboxes(cmd.Context(), w.Engines(w.stateDir()), ids)
+			engines, _, err := w.engines()
+			if err != nil {
+				return err
+			}
+			removed, err := removeSandboxes(cmd.Context(), engines, ids)
+			return errors.Join(reportPruned(w.Out, asJSON, pruned{Sandboxes: removed, Workspaces: []string{}}), err)
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
 }
 
-func removeSandboxes(ctx context.Context, engines []sandbox.Engine, ids []string) error {
+func completeSandboxes(ctx context.Context, w World) []string {
+	var ids []string
+	if engines, _, err := w.engines(); err == nil {
+		found, _ := listAll(ctx, engines)
+		for _, s := range found {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// removeSandboxes removes all of ids, or none when one of them does not exist.
+func removeSandboxes(ctx context.Context, engines []sandbox.Engine, ids []string) (removed []string, err error) {
 	existing, err := listAll(ctx, engines)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	removed = []string{}
+	var errs []error
 	for _, id := range ids {
 		if !slices.ContainsFunc(existing, func(s sandbox.Status) bool { return s.ID == id }) {
-			return usageError{fmt.Errorf("there is no sandbox %q", id), "ralph sandbox ls lists them"}
+			return nil, usageError{fmt.Errorf("there is no sandbox %q", id), "ralph sandbox ls lists them"}
 		}
 	}
-	var errs []error
-	for _, e := range engines {
-		for _, id := range ids {
-			errs = append(errs, e.Remove(ctx, id))
+	for _, s := range existing {
+		if !slices.Contains(ids, s.ID) {
+			continue
 		}
+		if err := removeSandbox(ctx, engines, s); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, s.ID)
 	}
-	return errors.Join(errs...)
+	return removed, errors.Join(errs...)
 }
 
-// pruned is what "ralph sandbox prune --json" prints.
+func removeSandbox(ctx context.Context, engines []sandbox.Engine, s sandbox.Status) error {
+	for _, e := range engines {
+		if e.Name() == s.Engine {
+			return e.Remove(ctx, s.ID)
+		}
+	}
+	return fmt.Errorf("removing %s: there is no engine %s", s.ID, s.Engine)
+}
+
+// pruned is what "ralph sandbox rm --json" and "prune --json" print.
 type pruned struct {
 	Sandboxes  []string `json:"sandboxes"`
 	Workspaces []string `json:"workspaces"`
+}
+
+func reportPruned(out io.Writer, asJSON bool, done pruned) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(done)
+	}
+	for _, id := range done.Sandboxes {
+		fmt.Fprintln(out, "removed sandbox", id)
+	}
+	for _, dir := range done.Workspaces {
+		fmt.Fprintf(out, "cleaned up workspace %q\n", dir)
+	}
+	return nil
 }
 
 func newSandboxPruneCommand(w World) *cobra.Command {
@@ -117,39 +177,30 @@ func newSandboxPruneCommand(w World) *cobra.Command {
 		Short: "Clean up after ralphs that were killed",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			done, err := prune(cmd.Context(), w.Engines(w.stateDir()), w.stateDir())
-			if asJSON {
-				return errors.Join(json.NewEncoder(w.Out).Encode(done), err)
+			engines, stateDir, err := w.engines()
+			if err != nil {
+				return err
 			}
-			for _, id := range done.Sandboxes {
-				fmt.Fprintln(w.Out, "removed sandbox", id)
-			}
-			for _, dir := range done.Workspaces {
-				fmt.Fprintf(w.Out, "cleaned up workspace %q\n", dir)
-			}
-			return err
+			done, err := prune(cmd.Context(), engines, stateDir)
+			return errors.Join(reportPruned(w.Out, asJSON, done), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
+// prune removes stale sandboxes and cleans up abandoned workspaces.
 func prune(ctx context.Context, engines []sandbox.Engine, stateDir string) (pruned, error) {
-	done := pruned{Sandboxes: []string{}, Workspaces: []string{}}
 	found, err := listAll(ctx, engines)
 	errs := []error{err}
+	stale := []string{}
 	for _, s := range found {
-		if s.State != sandbox.Stale {
-			continue
-		}
-		for _, e := range engines {
-			if e.Name() == s.Engine {
-				errs = append(errs, e.Remove(ctx, s.ID))
-				done.Sandboxes = append(done.Sandboxes, s.ID)
-			}
+		if s.State == sandbox.Stale {
+			stale = append(stale, s.ID)
 		}
 	}
+	removed, err := removeSandboxes(ctx, engines, stale)
+	errs = append(errs, err)
 	cleaned, err := workspace.Prune(stateDir)
-	done.Workspaces = append(done.Workspaces, cleaned...)
-	return done, errors.Join(append(errs, err)...)
+	return pruned{Sandboxes: removed, Workspaces: append([]string{}, cleaned...)}, errors.Join(append(errs, err)...)
 }

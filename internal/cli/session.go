@@ -22,12 +22,16 @@ type session struct {
 // run claims the writable folders, creates the sandbox, does the work in it, and
 // undoes the rest whatever happened.
 func (s *session) run(ctx context.Context, work func(sandbox.Sandbox) error) (err error) {
-	engine, info, err := chooseEngine(ctx, s.world.Engines(s.world.stateDir()), s.config.Sandbox.Engine)
+	engines, stateDir, err := s.world.engines()
+	if err != nil {
+		return err
+	}
+	engine, info, err := chooseEngine(ctx, engines, s.config.Sandbox.Engine)
 	if err != nil {
 		return err
 	}
 	s.say("engine %s %s: %s", info.Engine, info.Version, info.Boundary)
-	release, err := s.claim()
+	release, err := s.claim(ctx, stateDir)
 	defer func() { err = errors.Join(err, release()) }()
 	if err != nil {
 		return err
@@ -47,7 +51,7 @@ func (s *session) run(ctx context.Context, work func(sandbox.Sandbox) error) (er
 // claim takes every folder that the sandbox may write to, and completes the
 // mounts with what is protected in it. The returned function gives back what
 // was taken, also after an error.
-func (s *session) claim() (release func() error, err error) {
+func (s *session) claim(ctx context.Context, stateDir string) (release func() error, err error) {
 	var claimed []*workspace.Workspace
 	release = func() error {
 		var errs []error
@@ -58,7 +62,7 @@ func (s *session) claim() (release func() error, err error) {
 	}
 	// Others may pass through, not look: as root, a sandbox's processes are
 	// nobody, and must reach their own folder in it.
-	if err := os.MkdirAll(s.world.stateDir(), 0o711); err != nil {
+	if err := os.MkdirAll(stateDir, 0o711); err != nil {
 		return release, fmt.Errorf("creating the state folder: %w", err)
 	}
 	for i := range s.spec.Mounts {
@@ -66,7 +70,7 @@ func (s *session) claim() (release func() error, err error) {
 		if info, err := os.Stat(m.Source); m.ReadOnly || err != nil || !info.IsDir() {
 			continue
 		}
-		w, err := workspace.Claim(s.world.stateDir(), m.Source, "ralph exec", s.config.Sandbox.Protect)
+		w, err := workspace.Claim(ctx, stateDir, m.Source, "ralph exec", s.config.Sandbox.Protect)
 		if err != nil {
 			return release, err
 		}

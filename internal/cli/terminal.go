@@ -32,7 +32,6 @@ func useTerminal(ctx context.Context, w World, cmd *sandbox.Command) (restore fu
 	}
 	resize, stop := watchSize(ctx, in)
 	cmd.Terminal = &sandbox.Terminal{Size: size, Resize: resize}
-	cmd.Env = append(cmd.Env, "TERM="+w.Getenv("TERM"))
 	state, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		stop()

@@ -104,9 +104,9 @@ func upload(stream *Stream, conn net.Conn) {
 	_, err := stream.ReadFrom(conn)
 	switch {
 	case err == nil:
-		stream.CloseWrite()
+		_ = stream.CloseWrite()
 	case isClosed(stream.gone):
-		io.Copy(io.Discard, conn)
+		_, _ = io.Copy(io.Discard, conn)
 	default:
 		stream.abort()
 		sever(conn)
@@ -121,14 +121,14 @@ func download(stream *Stream, conn net.Conn) {
 		return
 	}
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
-		half.CloseWrite()
+		_ = half.CloseWrite()
 	}
 }
 
 // sever closes conn so that its client sees an error, not an orderly end.
 func sever(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0)
+		_ = tcp.SetLinger(0)
 	}
 	conn.Close()
 }

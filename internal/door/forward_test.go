@@ -72,7 +72,7 @@ func TestHTTPThroughTheDoor(t *testing.T) {
 // A proxy takes over connections from the HTTP server, as for CONNECT.
 func TestHijackedConnection(t *testing.T) {
 	l, addr := newForward(t)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, buffered, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)

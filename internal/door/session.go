@@ -253,7 +253,7 @@ func (s *session) forget(id uint32) {
 
 // unexpected turns an end in the middle of a frame into an error of its own.
 func unexpected(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

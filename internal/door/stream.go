@@ -1,6 +1,7 @@
 package door
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -88,7 +89,7 @@ func (s *Stream) WriteTo(w io.Writer) (int64, error) {
 	var total int64
 	for {
 		data, err := s.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return total, nil
 		}
 		if err != nil {
@@ -188,7 +189,7 @@ func (s *Stream) ReadFrom(r io.Reader) (int64, error) {
 				return total, err
 			}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return total, nil
 		}
 		if err != nil {

@@ -10,17 +10,20 @@ import (
 // Close is part of net.Conn. What was written before is still delivered,
 // followed by an end; what was received and not read is dropped. It does not
 // block, and a second Close does nothing.
-func (s *Stream) Close() error { return s.close(false) }
+func (s *Stream) Close() error {
+	s.close(false)
+	return nil
+}
 
 // abort is Close without the end: the peer's reader gets an error in place of
 // io.EOF and so cannot take what it has for the whole.
 func (s *Stream) abort() { s.close(true) }
 
-func (s *Stream) close(abort bool) error {
+func (s *Stream) close(abort bool) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return nil
+		return
 	}
 	s.closed, s.writeClosed = true, true
 	s.endSent = s.endSent || abort
@@ -32,7 +35,6 @@ func (s *Stream) close(abort bool) error {
 	s.mu.Unlock()
 	s.wakeReader()
 	s.wakeWriter()
-	return nil
 }
 
 // CloseWrite tells the peer that no more data follows. Reading goes on.

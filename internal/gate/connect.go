@@ -128,7 +128,7 @@ func (x *exchange) refuseTunnel(t target, start opening, reason string) {
 	conn := x.client.Conn
 	switch {
 	case start.isTLS:
-		io.WriteString(conn, alertUnrecognizedName)
+		_, _ = io.WriteString(conn, alertUnrecognizedName)
 	case start.looksHTTP:
 		text := "ralph: " + denial(t, d) + "\n"
 		fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\n%s: %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
@@ -143,7 +143,7 @@ func linger(conn net.Conn) {
 	const moment, enough = 500 * time.Millisecond, 256 << 10
 	if closeWrite(conn) {
 		conn.SetReadDeadline(time.Now().Add(moment))
-		io.CopyN(io.Discard, conn, enough)
+		_, _ = io.CopyN(io.Discard, conn, enough)
 	}
 }
 
@@ -166,7 +166,8 @@ func (x *exchange) handOn(t target, read []byte) {
 // serveOne serves a connection that is not from a listener. It returns at once.
 func (p *Proxy) serveOne(conn net.Conn) {
 	l := &oneConn{conn: conn, addr: conn.LocalAddr()}
-	p.server.Serve(l)
+	// Serve always ends with an error: the listener has one connection.
+	_ = p.server.Serve(l)
 	if l.conn != nil { // closing: it was not accepted
 		l.conn.Close()
 	}

@@ -68,7 +68,7 @@ func (x *exchange) answer(status int, text string) {
 	x.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	x.w.Header().Set("X-Content-Type-Options", "nosniff")
 	x.w.WriteHeader(status)
-	io.WriteString(x.w, "ralph: "+text+"\n")
+	_, _ = io.WriteString(x.w, "ralph: "+text+"\n")
 }
 
 // reject ends the exchange with a refusal that is not the policy's.
@@ -115,7 +115,7 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ",
 func (x *exchange) health() {
 	x.event.Allowed, x.event.Reason = true, "health"
 	x.event.Status = http.StatusOK
-	io.WriteString(x.w, "ok\n")
+	_, _ = io.WriteString(x.w, "ok\n")
 }
 
 // denial is what the agent, and the user who reads its output, are told.

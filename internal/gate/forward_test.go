@@ -293,7 +293,7 @@ func TestForwardSwitch(t *testing.T) {
 // written the second.
 func TestForwardStreams(t *testing.T) {
 	read := make(chan struct{})
-	r, _, _ := plainRig(t, func(w http.ResponseWriter, req *http.Request) {
+	r, _, _ := plainRig(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "data: 1\n\n")
 		w.(http.Flusher).Flush()

@@ -175,7 +175,7 @@ func TestSecondAddress(t *testing.T) {
 	r := startRig(t, Config{
 		Policy:   mustPolicy(t, ModeAllowlist, []string{"tcp://example.com:443"}, nil),
 		Resolver: newZone(map[string][]string{"example.com": {"2606:4700::1111 93.184.216.34"}}),
-		Dial: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+		Dial: func(_ context.Context, addr netip.AddrPort) (net.Conn, error) {
 			if addr.Addr().Is6() {
 				return nil, errors.New("network is unreachable")
 			}

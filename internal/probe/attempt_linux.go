@@ -59,7 +59,7 @@ func open(path string, flags int) (fd int, err error) {
 // it was refused.
 func starved(err error) error {
 	for _, errno := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOMEM} {
-		if err == errno {
+		if errors.Is(err, errno) {
 			return notTried(err)
 		}
 	}
@@ -115,7 +115,7 @@ func (f Facts) inWorkspace(try func(dir string) error) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return notTried(err)
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(dir) //nolint:errcheck // what it holds tells nothing
 	return try(dir)
 }
 

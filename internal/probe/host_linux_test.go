@@ -2,6 +2,7 @@ package probe
 
 import (
 	"crypto/rand"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -107,7 +108,7 @@ func call(t *testing.T, name string, f Facts, prepare func(*exec.Cmd)) Report {
 		prepare(cmd)
 	}
 	out, err := cmd.Output()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+	if exited := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exited) {
 		t.Fatal(err)
 	}
 	r, err := Decode(name, out)

@@ -274,7 +274,7 @@ func writableBelow(root string) Result {
 		case err != nil && path == root:
 			return err
 		case err != nil:
-			return nil // a folder that cannot be read hides its settings
+			return nil //nolint:nilerr // a folder that cannot be read hides its settings
 		case time.Now().After(deadline):
 			return fs.SkipAll
 		case !d.Type().IsRegular():

@@ -130,7 +130,7 @@ func unmounts(Facts) []way {
 	return eachPath("unmount", expire, append(mountPoints(), "/proc", "/dev", "/")...)
 }
 
-func changeRoot(f Facts) []way {
+func changeRoot(Facts) []way {
 	return []way{
 		{"pivot_root", func() error { return allowed(unix.PivotRoot("/", "/")) }},
 		{"chroot", func() error { return inScratch(func(string) error { return allowed(unix.Chroot("/" + newName())) }) }},

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -98,7 +99,7 @@ func join(path, kind string) error {
 		return notTried(err)
 	}
 	err = unix.Setns(fd, 0)
-	if kind == "user" && err == unix.EINVAL {
+	if kind == "user" && errors.Is(err, unix.EINVAL) {
 		return err
 	}
 	return allowed(err)
@@ -149,7 +150,7 @@ func cloneWithNumber(Facts) []way {
 			return allowed(e)
 		}
 		if pid == 0 {
-			unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+			_, _, _ = unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 		}
 		_, err := unix.Wait4(int(pid), nil, 0, nil)
 		return err

@@ -81,7 +81,7 @@ func (f Facts) numberTakenInside() bool {
 // hostSignal counts EPERM as a breach: the process was found.
 func hostSignal(f Facts) []way {
 	found := func(err error) error {
-		if err == unix.EPERM {
+		if errors.Is(err, unix.EPERM) {
 			return nil
 		}
 		return err

@@ -94,7 +94,7 @@ func dial(family, kind, protocol int, to unix.Sockaddr) (fd int, err error) {
 	if err != nil {
 		return -1, starved(err)
 	}
-	if err = unix.Connect(fd, to); err == unix.EINPROGRESS {
+	if err = unix.Connect(fd, to); errors.Is(err, unix.EINPROGRESS) {
 		err = waitConnected(fd)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,6 +38,44 @@ func CheckMounts(mounts []Mount, host Host) error {
 	return errors.Join(errs...)
 }
 
+// refusePlace refuses a place inside that another mount has, or that would have
+// to be created in that one's files on the host.
+func refusePlace(m, other Mount) (why, fix string) {
+	rel, err := filepath.Rel(other.Target, m.Target)
+	switch {
+	case err != nil || !filepath.IsLocal(rel):
+		return "", ""
+	case rel == ".":
+		return fmt.Sprintf("its place inside, %s, is taken", m.Target), "choose another place"
+	}
+	if _, err := os.Lstat(filepath.Join(other.Source, rel)); err != nil {
+		return fmt.Sprintf("its place inside, %s, does not exist in %s", m.Target, other.Source), "create it there, or choose another place"
+	}
+	return "", ""
+}
+
+// CheckRootfs refuses a root file system that would show the host's own files. An
+// empty dir is none.
+func (h Host) CheckRootfs(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	why, fix := CheckPath(dir)
+	if why == "" {
+		why, fix = h.refuseSource(dir)
+	}
+	if why == "" {
+		why, fix = h.real().refuseSource(realPath(dir))
+	}
+	if info, err := os.Stat(dir); why == "" && (err != nil || !info.IsDir()) {
+		why, fix = "it is not a folder", "unpack the root file system first"
+	}
+	if why != "" {
+		return &RefusedError{What: fmt.Sprintf("root file system %q", dir), Why: why, Fix: fix}
+	}
+	return nil
+}
+
 // refuseOverlap refuses a second way to write to the same files: what is
 // protected on one way would be open on the other.
 func refuseOverlap(m Mount, before []Mount) (why, fix string) {
@@ -44,8 +83,8 @@ func refuseOverlap(m Mount, before []Mount) (why, fix string) {
 		if !m.ReadOnly && !other.ReadOnly && (within(m.Source, other.Source) || within(other.Source, m.Source)) {
 			return fmt.Sprintf("it shares files with %s, which is writable already", other.Source), "mount it read-only, or not at all"
 		}
-		if filepath.Clean(m.Target) == filepath.Clean(other.Target) {
-			return fmt.Sprintf("its place inside, %s, is taken", m.Target), "choose another place"
+		if why, fix = refusePlace(m, other); why != "" {
+			return why, fix
 		}
 	}
 	return "", ""
@@ -122,8 +161,12 @@ func firstSymlink(path string) string {
 	return ""
 }
 
-// forbiddenTargets would hide what the engine itself puts there.
-var forbiddenTargets = []string{"/proc", "/sys", "/dev", "/.ralph"}
+// forbiddenTargets are where the engine itself puts things, with all below, and
+// systemTargets what a root file system is made of.
+var (
+	forbiddenTargets = []string{"/proc", "/sys", "/dev", "/.ralph"}
+	systemTargets    = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/tmp", "/run", "/home", Home}
+)
 
 func badTarget(target string) (why, fix string) {
 	const fixTarget = "mount it at a path of its own, such as /mnt/data"
@@ -134,6 +177,9 @@ func badTarget(target string) (why, fix string) {
 		return fmt.Sprintf("its place inside, %q, is not a plain path", target), fixTarget
 	case filepath.ToSlash(filepath.Clean(target)) == "/":
 		return "it would replace the sandbox's root", fixTarget
+	}
+	if slices.Contains(systemTargets, filepath.ToSlash(filepath.Clean(target))) {
+		return fmt.Sprintf("it would hide %s of the sandbox", target), fixTarget
 	}
 	for _, t := range forbiddenTargets {
 		if within(target, t) {

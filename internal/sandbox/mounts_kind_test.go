@@ -143,7 +143,8 @@ func TestCheckMountsRefusesOverlap(t *testing.T) {
 		"side by side":          {mount("people/you", "/a", false), mount("data", "/b", false), ""},
 		"one place":             {mount("people/you", "/a", true), mount("data", "/a", true), place},
 		"one place, respelled":  {mount("people/you", "/a", true), mount("data", "/./a/", true), place},
-		"a place below another": {mount("people/you", "/a", false), mount("data", "/a/b", false), ""},
+		"a place below another": {mount("data", "/a", false), mount("people/you", "/a/with space", false), ""},
+		"a place to be created": {mount("data", "/a", false), mount("people/you", "/a/nowhere", false), "does not exist in"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.first.Source, tt.second.Source = m.path(tt.first.Source), m.path(tt.second.Source)

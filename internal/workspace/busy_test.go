@@ -22,7 +22,7 @@ func TestClaimOfAnother(t *testing.T) {
 	if got := h.claim("ralph exec"); got != "claimed" {
 		t.Fatalf("the holder says %q", got)
 	}
-	_, err := workspace.Claim(state, dir, "test", nil)
+	_, err := workspace.Claim(t.Context(), state, dir, "test", nil)
 	var busy *workspace.BusyError
 	if !errors.As(err, &busy) {
 		t.Fatalf("got %v, want a *BusyError", err)
@@ -43,7 +43,7 @@ func TestClaimOfAnother(t *testing.T) {
 		t.Errorf("the loser took the winner's stand-ins away: %v", err)
 	}
 	h.release()
-	w, err := workspace.Claim(state, dir, "test", nil)
+	w, err := workspace.Claim(t.Context(), state, dir, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,16 +63,16 @@ func TestBusyErrorOfAnUnknownHolder(t *testing.T) {
 // different ones.
 func TestClaimTwiceInOneProcess(t *testing.T) {
 	dir, other, state := tempDir(t), tempDir(t), tempDir(t)
-	w, err := workspace.Claim(state, dir, "test", nil)
+	w, err := workspace.Claim(t.Context(), state, dir, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Release()
 	var busy *workspace.BusyError
-	if _, err := workspace.Claim(state, dir, "test", nil); !errors.As(err, &busy) {
+	if _, err := workspace.Claim(t.Context(), state, dir, "test", nil); !errors.As(err, &busy) {
 		t.Errorf("got %v, want a *BusyError", err)
 	}
-	w2, err := workspace.Claim(state, other, "test", nil)
+	w2, err := workspace.Claim(t.Context(), state, other, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestClaimAfterAKill(t *testing.T) {
 	if len(snapshot(t, dir)) == len(before) {
 		t.Fatal("the killed holder left nothing, so there is nothing to test")
 	}
-	w, err := workspace.Claim(state, dir, "test", nil)
+	w, err := workspace.Claim(t.Context(), state, dir, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 		time.Sleep(delay) // the moment of the kill, not a wait for anything
 		h.kill()
-		w, err := workspace.Claim(state, dir, "test", []string{"d/e"})
+		w, err := workspace.Claim(t.Context(), state, dir, "test", []string{"d/e"})
 		if err != nil {
 			t.Fatalf("after %v: %v", delay, err)
 		}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"time"
 )
 
@@ -143,18 +145,21 @@ func currentHolder(path string) Holder {
 
 // prepare surveys the workspace and puts the stand-ins in place. They are
 // written down first: whoever finds the record of a dead holder removes them.
-func (c *claim) prepare(extra []string) (protect []string, err error) {
+func (c *claim) prepare(ctx context.Context, extra []string) (protect []string, err error) {
 	root, err := os.OpenRoot(c.holder.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("opening the workspace: %w", err)
 	}
 	defer root.Close()
-	protect, c.holder.StandIns, err = survey(root, extra)
+	protect, c.holder.StandIns, err = survey(ctx, root, extra)
 	if err == nil {
 		err = c.write()
 	}
 	if err == nil {
 		err = createStandIns(root, c.holder.StandIns)
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		err = refuseWorkspace(fmt.Sprintf("it cannot be written to (%v)", err), "check its permissions, or mount it read-only into another workspace")
 	}
 	return protect, err
 }

@@ -48,7 +48,7 @@ func TestClaimAndRelease(t *testing.T) {
 			dir, state := tempDir(t), tempDir(t)
 			fill(t, dir, tt.tree)
 			before := snapshot(t, dir)
-			w, err := workspace.Claim(state, dir, "test", tt.extra)
+			w, err := workspace.Claim(t.Context(), state, dir, "test", tt.extra)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestClaimRefuses(t *testing.T) {
 			dir, state := tempDir(t), tempDir(t)
 			fill(t, dir, tt.tree)
 			before := snapshot(t, dir)
-			_, err := workspace.Claim(state, dir, "test", []string{"made/first", tt.extra})
+			_, err := workspace.Claim(t.Context(), state, dir, "test", []string{"made/first", tt.extra})
 			var refused *sandbox.RefusedError
 			if !errors.As(err, &refused) || !strings.Contains(refused.Why, tt.why) {
 				t.Errorf("got %v, want a refusal with %q", err, tt.why)
@@ -148,7 +148,7 @@ func TestClaimOfAnUnwritableFolder(t *testing.T) {
 
 func TestReleaseKeepsWhatPeopleMade(t *testing.T) {
 	dir, state := tempDir(t), tempDir(t)
-	w, err := workspace.Claim(state, dir, "test", []string{"a/b/c"})
+	w, err := workspace.Claim(t.Context(), state, dir, "test", []string{"a/b/c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestReleaseWithoutTheFolder(t *testing.T) {
 	parent, state := tempDir(t), tempDir(t)
 	dir := filepath.Join(parent, "gone")
 	fill(t, parent, map[string]string{"gone/": ""})
-	w, err := workspace.Claim(state, dir, "test", nil)
+	w, err := workspace.Claim(t.Context(), state, dir, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package workspace_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func hold(state, dir string) {
 				command, extra = name, strings.Split(list, ",")
 			}
 			var err error
-			claimed, err = workspace.Claim(state, dir, command, extra)
+			claimed, err = workspace.Claim(context.Background(), state, dir, command, extra)
 			fmt.Println(outcome(err))
 			continue
 		}

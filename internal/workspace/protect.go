@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,9 +23,9 @@ import (
 func Protected() []string {
 	return []string{
 		".git", ".ralph", "ralph.toml", ".agent-loop",
-		".vscode", ".idea", ".devcontainer",
+		".vscode", ".idea", ".zed", ".devcontainer", ".exrc", ".nvim.lua",
 		".claude", ".codex", ".cursor", ".gemini", ".opencode", ".mcp.json",
-		".envrc", ".husky",
+		".envrc", ".mise.toml", ".husky",
 	}
 }
 
@@ -35,7 +36,7 @@ const maxFiles = 1 << 20
 // what of them does not exist yet: a missing name would be the agent's to create,
 // so it will get an empty stand-in while the sandbox runs. Folders that a
 // stand-in needs above it come before it and end in a slash.
-func survey(root *os.Root, extra []string) (protect, missing []string, err error) {
+func survey(ctx context.Context, root *os.Root, extra []string) (protect, missing []string, err error) {
 	names, err := protectedNames(extra)
 	if err != nil {
 		return nil, nil, err
@@ -51,7 +52,7 @@ func survey(root *os.Root, extra []string) (protect, missing []string, err error
 			}
 		}
 	}
-	nested, err := nestedGit(root)
+	nested, err := nestedGit(ctx, root.Name())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,11 +71,7 @@ func missingParts(root *os.Root, name string) ([]string, error) {
 		case err != nil:
 			return nil, fmt.Errorf("looking at %s: %w", part, err)
 		case !info.IsDir() && (part != name || !info.Mode().IsRegular()):
-			return nil, &sandbox.RefusedError{
-				What: "workspace",
-				Why:  filepath.Clean(part) + " in it is neither a folder nor a plain file, so it cannot be made read-only",
-				Fix:  "replace or remove " + filepath.Join(root.Name(), part),
-			}
+			return nil, refuseUnprotectable(root.Name(), part)
 		}
 	}
 	return absent, nil
@@ -134,31 +131,38 @@ func outermost(names []string) []string {
 
 // nestedGit finds git directories and git files below the top of the workspace:
 // submodules, vendored clones, worktrees.
-func nestedGit(root *os.Root) ([]string, error) {
+func nestedGit(ctx context.Context, dir string) ([]string, error) {
 	var found []string
-	seen := 0
-	err := fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			if d != nil && d.IsDir() {
-				return fs.SkipDir // unreadable for us, so for the guest too
-			}
-			return nil
+	files := 0
+	err := sandbox.Walk(ctx, dir, func(path string, info fs.FileInfo) (bool, error) {
+		if files++; files > maxFiles {
+			return false, refuseWorkspace(fmt.Sprintf("it holds more than %d files, too many to look for git directories", maxFiles), "work on a smaller folder")
 		}
-		if seen++; seen > maxFiles {
-			return fmt.Errorf("looking for nested git directories: more than %d files", maxFiles)
+		name := filepath.Base(path)
+		if name != ".git" {
+			return true, nil
 		}
-		if d.Name() != ".git" {
-			return nil
+		if !info.IsDir() && !info.Mode().IsRegular() {
+			return false, refuseUnprotectable(dir, path)
 		}
-		if path != ".git" && (d.IsDir() || d.Type().IsRegular()) {
-			found = append(found, path)
+		if path != name {
+			found = append(found, filepath.FromSlash(path))
 		}
-		if d.IsDir() {
-			return fs.SkipDir
-		}
-		return nil
+		return false, nil
 	})
-	return found, err
+	if err != nil {
+		return nil, fmt.Errorf("looking for git directories: %w", err)
+	}
+	return found, nil
+}
+
+func refuseWorkspace(why, fix string) error {
+	return &sandbox.RefusedError{What: "workspace", Why: why, Fix: fix}
+}
+
+func refuseUnprotectable(dir, name string) error {
+	return refuseWorkspace(filepath.Clean(name)+" in it is neither a folder nor a plain file, so it cannot be made read-only",
+		"replace or remove "+filepath.Join(dir, name))
 }
 
 // createStandIn makes a file or folder that says nothing, of the kind that the
@@ -186,7 +190,7 @@ func standInText(name string) (text string, isFile bool) {
 	case ext == ".json":
 		return "{}\n", true
 	default:
-		return "", base == ".envrc" || ext != "" && ext != base
+		return "", base == ".envrc" || base == ".exrc" || ext != "" && ext != base
 	}
 }
 

@@ -119,7 +119,7 @@ func removeStandIns(t *testing.T, dir string) {
 
 func claimAndRelease(t *testing.T, state, dir string) {
 	t.Helper()
-	w, err := workspace.Claim(state, dir, "test", nil)
+	w, err := workspace.Claim(t.Context(), state, dir, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,11 +24,12 @@ type Workspace struct {
 }
 
 // Claim takes dir for this process and prepares it for a sandbox. An empty dir
-// means the current folder, and command tells others who has it. Records of claims are kept below stateDir, where no
-// agent can write. A claim that a killed ralph left is cleaned up first.
+// means the current folder, and command tells others who has it. Records of
+// claims are kept below stateDir, where no agent can write. A claim that a
+// killed ralph left is cleaned up first.
 //
 // When somebody else has the folder, the error is a *BusyError.
-func Claim(stateDir, dir, command string, extra []string) (*Workspace, error) {
+func Claim(ctx context.Context, stateDir, dir, command string, extra []string) (*Workspace, error) {
 	dir, err := Resolve(dir)
 	if err != nil {
 		return nil, err
@@ -37,7 +39,7 @@ func Claim(stateDir, dir, command string, extra []string) (*Workspace, error) {
 		return nil, err
 	}
 	w := &Workspace{Dir: dir, claim: c}
-	if w.Protect, err = c.prepare(extra); err != nil {
+	if w.Protect, err = c.prepare(ctx, extra); err != nil {
 		return nil, errors.Join(err, c.release())
 	}
 	return w, nil

@@ -24,16 +24,17 @@ type box struct {
 	spec   sandbox.Spec
 	ids    identity
 	binary string
-	lock   *os.File // tells other ralphs that this one is alive
+	lock   *os.File // tells other ralphs that this sandbox is alive
 
 	launcher  *launcher
 	processes *processes // nil until it runs
 	control   *sentryControl
 
-	once   sync.Once
-	ending atomic.Bool
-	ended  chan struct{} // closed when the sandbox is over
-	cause  error         // why; set before ended is closed
+	once    sync.Once
+	ending  atomic.Bool
+	lasting error         // processes that would not end
+	ended   chan struct{} // closed when the sandbox is over
+	cause   error         // why; set before ended is closed
 }
 
 var _ sandbox.Sandbox = (*box)(nil)
@@ -51,9 +52,9 @@ func (b *box) start(ctx context.Context) error {
 		b.control.close()
 		return err
 	}
-	err = b.launcher.await(ctx, b.control.running)
+	err = writeRecord(b.dir, record{Status: b.status(), Launcher: b.launcher.process.Pid})
 	if err == nil {
-		err = writeRecord(b.dir, record{Status: b.status(), Launcher: b.launcher.process.Pid})
+		err = b.launcher.await(ctx, b.control.running)
 	}
 	if err == nil {
 		err = b.supervise()
@@ -73,7 +74,9 @@ func (b *box) supervise() error {
 	if b.processes, err = findProcesses(b.dir, b.id); err != nil {
 		return err
 	}
-	go b.watch(b.processes)
+	if err := b.watch(b.processes); err != nil {
+		return err
+	}
 	go func() {
 		<-b.launcher.exited
 		b.end(sandbox.ErrGone)
@@ -145,11 +148,7 @@ func (b *box) serveGate(listener net.Listener) {
 	if err == nil || errors.Is(err, net.ErrClosed) {
 		return
 	}
-	select {
-	case <-b.ended:
-	case <-time.After(time.Second):
-		b.end(fmt.Errorf("the gate failed: %w", err))
-	}
+	b.endUnlessOver(fmt.Errorf("the gate failed: %w", err))
 }
 
 // end stops the sandbox. The first cause is the one that is reported.
@@ -159,9 +158,10 @@ func (b *box) end(cause error) {
 		b.ending.Store(true)
 		b.launcher.kill()
 		if b.processes != nil {
-			b.processes.awaitEnd()
+			b.lasting = b.processes.awaitEnd()
 		}
 		b.control.close()
+		b.lock.Close()
 		close(b.ended)
 	})
 	<-b.ended
@@ -170,6 +170,5 @@ func (b *box) end(cause error) {
 // Close is part of the sandbox.Sandbox interface.
 func (b *box) Close() error {
 	b.end(sandbox.ErrGone)
-	defer b.lock.Close()
-	return removeDir(b.dir)
+	return errors.Join(b.lasting, removeDir(b.dir))
 }

@@ -3,6 +3,7 @@
 package gvisor
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -103,7 +104,11 @@ func TestShareWithHost(t *testing.T) {
 func TestUserMountsPinTheWay(t *testing.T) {
 	source := t.TempDir()
 	m := sandbox.Mount{Source: source, Target: "/w", Protect: []string{".git", "a/b/.git", "a/c"}}
-	mounts, err := userMounts(t.TempDir(), m, sandbox.Spec{Mounts: []sandbox.Mount{m}}, identity{})
+	k, err := newSkeleton(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mounts, err := k.userMounts(m, sandbox.Spec{Mounts: []sandbox.Mount{m}}, identity{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,5 +213,30 @@ func TestMapped(t *testing.T) {
 	wantGIDs := []specs.LinuxIDMapping{{ContainerID: group, HostID: agentHostID, Size: 1}, sentry}
 	if !slices.Contains(got.Options, "idmap") || !slices.Equal(got.UIDMappings, wantUIDs) || !slices.Equal(got.GIDMappings, wantGIDs) {
 		t.Errorf("root's mount became %+v", got)
+	}
+}
+
+// A link in the root file system does not lead a write to the host's own files.
+func TestSkeletonStaysInside(t *testing.T) {
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, []byte("kept"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	k, err := newSkeleton(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(k.symlink(precious, "/file"), k.symlink(filepath.Dir(precious), "/folder")); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"/file", "/folder/precious", "/folder/new"} {
+		_ = k.mountPoint(target, false)
+	}
+	_ = k.mountPoint("/folder/new", true)
+	if data, err := os.ReadFile(precious); err != nil || string(data) != "kept" {
+		t.Errorf("the host's file holds %q, %v", data, err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(precious)); len(left) != 1 {
+		t.Errorf("the host's folder holds %v", left)
 	}
 }

@@ -2,6 +2,7 @@ package gvisor
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,21 +24,21 @@ const (
 // writeBundle writes what gVisor is started from: the root file system and
 // config.json.
 func writeBundle(dir string, spec sandbox.Spec, ids identity, helper string) error {
-	root := filepath.Join(dir, "rootfs")
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return fmt.Errorf("preparing the root: %w", err)
-	}
-	mounts, err := rootMounts(root, spec, ids)
+	k, err := newSkeleton(filepath.Join(dir, "rootfs"))
 	if err != nil {
 		return err
 	}
-	if err := placeHelper(root); err != nil {
+	defer k.root.Close()
+	mounts, err := k.rootMounts(spec, ids)
+	if err != nil {
 		return err
 	}
-	mounts = append(mounts, bindMount(helper, helperPath, true))
-	mounts = append(mounts, privateMounts(root, spec, ids)...)
-	for _, m := range spec.Mounts {
-		more, err := userMounts(root, m, spec, ids)
+	for _, add := range []func() ([]specs.Mount, error){
+		func() ([]specs.Mount, error) { return k.helperMounts(helper) },
+		func() ([]specs.Mount, error) { return k.privateMounts(spec, ids) },
+		func() ([]specs.Mount, error) { return k.mountMap(spec, ids) },
+	} {
+		more, err := add()
 		if err != nil {
 			return err
 		}
@@ -46,23 +47,20 @@ func writeBundle(dir string, spec sandbox.Spec, ids identity, helper string) err
 	return writeConfig(dir, spec, ids, mounts)
 }
 
-// placeHelper makes room for this binary and for the names it is started under.
-func placeHelper(root string) error {
-	if err := mountPoint(filepath.Join(root, helperPath), false); err != nil {
-		return err
-	}
+// helperMounts makes room for this binary and for the names it is started under.
+func (k *skeleton) helperMounts(helper string) ([]specs.Mount, error) {
+	errs := []error{k.mountPoint(helperPath, false)}
 	for _, name := range []string{initPath, doorPath, bytesPath} {
-		if err := os.Symlink(filepath.Base(helperPath), filepath.Join(root, name)); err != nil {
-			return fmt.Errorf("preparing the root: %w", err)
-		}
+		errs = append(errs, k.symlink(filepath.Base(helperPath), name))
 	}
-	return nil
+	return []specs.Mount{bindMount(helper, helperPath, true)}, errors.Join(errs...)
 }
 
-// rootMounts builds the root, or uses the folder the user named.
-func rootMounts(root string, spec sandbox.Spec, ids identity) ([]specs.Mount, error) {
+// rootMounts builds the root from the host's system, or from the folder that the
+// user named.
+func (k *skeleton) rootMounts(spec sandbox.Spec, ids identity) ([]specs.Mount, error) {
 	if spec.Rootfs == "" {
-		return buildRoot(root, ids.guest)
+		return k.buildRoot(ids.guest)
 	}
 	entries, err := os.ReadDir(spec.Rootfs)
 	if err != nil {
@@ -70,19 +68,14 @@ func rootMounts(root string, spec sandbox.Spec, ids identity) ([]specs.Mount, er
 	}
 	var mounts []specs.Mount
 	for _, e := range entries {
-		path := filepath.Join(spec.Rootfs, e.Name())
-		switch inside := filepath.Join(root, e.Name()); {
-		case skipInRootfs[e.Name()]:
-		case e.Type()&os.ModeSymlink != 0:
-			if err := copyLink(path, inside); err != nil {
-				return nil, err
-			}
-		case e.IsDir() || e.Type().IsRegular():
-			if err := mountPoint(inside, e.IsDir()); err != nil {
-				return nil, err
-			}
-			mounts = append(mounts, bindMount(path, "/"+e.Name(), true))
+		if skipInRootfs[e.Name()] {
+			continue
 		}
+		mount, err := k.system(filepath.Join(spec.Rootfs, e.Name()), "/"+e.Name())
+		if err != nil {
+			return nil, err
+		}
+		mounts = append(mounts, mount...)
 	}
 	return mounts, nil
 }
@@ -90,16 +83,16 @@ func rootMounts(root string, spec sandbox.Spec, ids identity) ([]specs.Mount, er
 // skipInRootfs are the folders that a sandbox has of its own.
 var skipInRootfs = map[string]bool{"proc": true, "sys": true, "dev": true, "tmp": true, "run": true, "home": true, ".ralph": true}
 
-// privateMounts are the sandbox's own writable places. They live in its memory
-// and count against its limit.
-func privateMounts(root string, spec sandbox.Spec, ids identity) []specs.Mount {
+// privateMounts are the sandbox's own places. The writable ones live in its
+// memory and count against its limit.
+func (k *skeleton) privateMounts(spec sandbox.Spec, ids identity) ([]specs.Mount, error) {
 	size := spec.Limits.Memory
 	if size == 0 {
 		size = unlimitedTmp
 	}
+	var errs []error
 	for _, dir := range []string{"/tmp", "/run", sandbox.Home, "/proc", "/sys", "/dev"} {
-		// A failure shows when gVisor mounts there.
-		_ = os.MkdirAll(filepath.Join(root, dir), 0o755)
+		errs = append(errs, k.mountPoint(dir, true))
 	}
 	owner := []string{fmt.Sprintf("uid=%d", ids.guest.UID), fmt.Sprintf("gid=%d", ids.guest.GID), "mode=0755"}
 	return []specs.Mount{
@@ -107,20 +100,33 @@ func privateMounts(root string, spec sandbox.Spec, ids identity) []specs.Mount {
 		tmpfsMount("/tmp", size, "mode=1777"),
 		tmpfsMount("/run", size, owner...),
 		tmpfsMount(sandbox.Home, size, owner...),
+	}, errors.Join(errs...)
+}
+
+// mountMap is what the user shows of the host.
+func (k *skeleton) mountMap(spec sandbox.Spec, ids identity) ([]specs.Mount, error) {
+	var mounts []specs.Mount
+	for _, m := range spec.Mounts {
+		more, err := k.userMounts(m, spec, ids)
+		if err != nil {
+			return nil, err
+		}
+		mounts = append(mounts, more...)
 	}
+	return mounts, nil
 }
 
 // userMounts is one entry of the mount map, with its protected paths laid over
 // it read-only. The folders on the way to a protected path are mounted too: the
 // kernel refuses to rename a mount point, so no folder can be swapped for one
 // with other contents.
-func userMounts(root string, m sandbox.Mount, spec sandbox.Spec, ids identity) ([]specs.Mount, error) {
+func (k *skeleton) userMounts(m sandbox.Mount, spec sandbox.Spec, ids identity) ([]specs.Mount, error) {
 	info, err := os.Stat(m.Source)
 	if err != nil {
 		return nil, fmt.Errorf("mounting %s: %w", m.Source, err)
 	}
 	if !insideOther(m, spec) {
-		if err := mountPoint(filepath.Join(root, m.Target), info.IsDir()); err != nil {
+		if err := k.mountPoint(m.Target, info.IsDir()); err != nil {
 			return nil, err
 		}
 	}

@@ -71,12 +71,12 @@ func TestChangedFiles(t *testing.T) {
 		"the newest": {changeTime(t, fresh), 1},
 		"nothing":    {time.Now().Add(time.Hour), 0},
 	} {
-		got := changedFiles(dir, tt.since)
+		got := changedFiles(t.Context(), dir, tt.since)
 		if got < tt.files*mebibyte || got > tt.files*mebibyte+mebibyte/2 {
 			t.Errorf("%s: %d bytes, want those of %d files", name, got, tt.files)
 		}
 	}
-	if got := changedFiles(filepath.Join(dir, "missing"), time.Unix(0, 0)); got != 0 {
+	if got := changedFiles(t.Context(), filepath.Join(dir, "missing"), time.Unix(0, 0)); got != 0 {
 		t.Errorf("a folder that is not there takes %d bytes", got)
 	}
 }

@@ -1,9 +1,9 @@
 package gvisor
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -41,14 +41,14 @@ func newDiskUse(spec sandbox.Spec, sentry int) *diskUse {
 
 // taken returns how much disk the sandbox takes, or 0 when that cannot be over
 // the limit.
-func (d *diskUse) taken() int64 {
+func (d *diskUse) taken(ctx context.Context) int64 {
 	if !d.spaceIsLost() || time.Now().Before(d.next) {
 		return 0
 	}
 	began := time.Now()
 	total := unlinkedFiles(d.sentry)
 	for dir := range d.mounts {
-		total += changedFiles(dir, d.since)
+		total += changedFiles(ctx, dir, d.since)
 	}
 	d.next = time.Now().Add(restraint * time.Since(began))
 	return total
@@ -72,23 +72,12 @@ func freeSpace(dir string) int64 {
 }
 
 // changedFiles adds up the disk of everything below dir that changed since a
-// time. The guest may be changing the tree meanwhile; the root keeps the walk
-// inside it.
-func changedFiles(dir string, since time.Time) int64 {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return 0
-	}
-	defer root.Close()
+// time.
+func changedFiles(ctx context.Context, dir string, since time.Time) int64 {
 	var total int64
-	_ = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // gone, or not for us to see
-		}
-		if info, err := d.Info(); err == nil {
-			total += changedBlocks(info, since)
-		}
-		return nil
+	_ = sandbox.Walk(ctx, dir, func(_ string, info fs.FileInfo) (bool, error) {
+		total += changedBlocks(info, since)
+		return true, nil
 	})
 	return total
 }

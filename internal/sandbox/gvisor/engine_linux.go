@@ -129,7 +129,7 @@ func (e *Engine) makeDir(dir string) (*os.File, error) {
 	if os.Geteuid() == 0 {
 		mode = 0o711
 	}
-	beside := filepath.Join(e.base, ".new-"+filepath.Base(dir))
+	beside := filepath.Join(e.base, newPrefix+filepath.Base(dir))
 	if err := os.MkdirAll(runscDir(beside), mode); err != nil {
 		return nil, fmt.Errorf("creating the sandbox's folder: %w", err)
 	}
@@ -182,18 +182,48 @@ func (e *Engine) List(context.Context) ([]sandbox.Status, error) {
 }
 
 // Remove is part of the sandbox.Engine interface.
-func (e *Engine) Remove(_ context.Context, id string) error {
+func (e *Engine) Remove(ctx context.Context, id string) error {
 	if !validID.MatchString(id) {
 		return nil
 	}
 	dir := filepath.Join(e.base, id)
-	if r, err := readRecord(dir); err == nil {
-		if err := killLauncher(r.Launcher, id); err != nil {
-			return err
-		}
+	if err := endOther(ctx, dir, id); err != nil {
+		return err
 	}
 	return removeDir(dir)
 }
+
+// endOther ends a sandbox that may be another ralph's, and waits until that one
+// has seen its processes go.
+func endOther(ctx context.Context, dir, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(startPoll)
+	defer tick.Stop()
+	for {
+		if r, err := readRecord(dir); err == nil {
+			if err := killLauncher(r.Launcher, id); err != nil {
+				return err
+			}
+		}
+		lock, err := takeLock(dir)
+		if err != nil {
+			return nil //nolint:nilerr // it is gone
+		}
+		if lock != nil {
+			return lock.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("ending the sandbox: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// unfinished is how old a folder must be that never got its name before it is
+// taken for a dead ralph's.
+const unfinished = time.Minute
 
 // sweep deletes what sandboxes left behind whose ralph was killed. What cannot
 // be deleted now is tried again at the next start.
@@ -205,6 +235,12 @@ func (e *Engine) sweep() {
 	for _, r := range records {
 		if r.State == sandbox.Stale {
 			_ = removeDir(filepath.Join(e.base, r.ID))
+		}
+	}
+	nameless, _ := filepath.Glob(filepath.Join(e.base, newPrefix+"*"))
+	for _, dir := range nameless {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > unfinished {
+			_ = removeDir(dir)
 		}
 	}
 }

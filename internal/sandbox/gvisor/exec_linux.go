@@ -21,6 +21,9 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
 	if len(cmd.Args) == 0 {
 		return 0, errors.New("no command given")
 	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	began := time.Now()
 	io, err := openStreams(cmd)
 	if err != nil {
@@ -33,7 +36,10 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
 		return 0, b.startError(cmd, err)
 	}
 	code, err := b.await(ctx, pid, began)
-	io.finish()
+	outputErr := io.finish(b.ended)
+	if err == nil && code == 0 {
+		err = outputErr
+	}
 	return code, err
 }
 
@@ -94,7 +100,7 @@ func (b *box) await(ctx context.Context, pid int32, began time.Time) (int, error
 			r.err = sandbox.ErrGone
 		}
 		if r.err != nil {
-			return 0, b.lost(r.err)
+			return 0, b.lost(fmt.Errorf("waiting for the command: %w", r.err))
 		}
 		return r.code, nil
 	case <-b.ended:
@@ -119,7 +125,7 @@ func (b *box) lost(err error) error {
 	case <-b.ended:
 		return b.cause
 	case <-time.After(time.Second):
-		return fmt.Errorf("waiting for the command: %w", err)
+		return err
 	}
 }
 
@@ -139,7 +145,8 @@ func (b *box) startError(cmd sandbox.Command, err error) error {
 		return b.gone()
 	}
 	text := err.Error()
-	failed := &sandbox.StartError{Program: cmd.Args[0], Reason: text[strings.LastIndex(text, ": ")+2:]}
+	reason := text[strings.LastIndex(text, ": ")+1:]
+	failed := &sandbox.StartError{Program: cmd.Args[0], Reason: strings.TrimSpace(reason)}
 	switch {
 	case strings.Contains(text, "no such file"), strings.Contains(text, "not found"):
 		failed.Code = 127

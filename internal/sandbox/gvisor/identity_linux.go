@@ -19,11 +19,12 @@ const (
 	// that the agent has no say over them.
 	helperID = 65532
 
-	// sentryHostID and agentHostID own nothing on the host. As root, the
-	// sandbox's processes run as the first; the second stands for the agent in
-	// id-mapped mounts.
-	sentryHostID = 100000
-	agentHostID  = 101000
+	// sentryHostID and agentHostID are nobody's on the host: they lie above all
+	// ranges that systems hand out, to users, to their containers (from 100000
+	// on) or to services. As root, the sandbox's processes run as the first; the
+	// second stands for the agent in id-mapped mounts.
+	sentryHostID = 1_900_000_000
+	agentHostID  = 1_900_001_000
 )
 
 // identity says who the sandbox is, inside and on the host.

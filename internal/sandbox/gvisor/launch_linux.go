@@ -41,6 +41,7 @@ func launch(binary, dir, id, cpus string) (*launcher, error) {
 		Stderr:      l.log,
 		ExtraFiles:  []*os.File{logWriter}, // descriptor 3
 		SysProcAttr: &unix.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
+		WaitDelay:   time.Second, // the sentry holds the log open a little longer
 	}
 	started := make(chan error)
 	go l.run(cmd, started)

@@ -1,7 +1,6 @@
 package gvisor
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ func findProcesses(dir, id string) (*processes, error) {
 	for _, pid := range []int{p.sentry, p.gofer} {
 		handle, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
-			return nil, fmt.Errorf("finding the sandbox's processes: %w", err)
+			return p, fmt.Errorf("finding the sandbox's processes: %w", err)
 		}
 		p.handles = append(p.handles, handle)
 	}
@@ -55,66 +54,78 @@ func memoryFile(sentry int) (string, error) {
 
 // awaitEnd waits until the kernel has ended the processes, which it began when
 // the launcher died.
-func (p *processes) awaitEnd() {
+func (p *processes) awaitEnd() error {
+	var errs []error
 	for _, handle := range p.handles {
-		_ = awaitExit(handle)
-		_ = unix.Close(handle)
+		errs = append(errs, awaitExit(handle), unix.Close(handle))
 	}
+	return errors.Join(errs...)
 }
 
 // memory is what the sandbox uses: everything inside, its temporary files
 // included, and what gVisor itself needs for it.
-func (p *processes) memory() int64 {
-	var used int64
+func (p *processes) memory() (int64, error) {
 	var stat unix.Stat_t
-	if unix.Stat(p.guestMemory, &stat) == nil {
-		used = stat.Blocks * 512
+	if err := unix.Stat(p.guestMemory, &stat); err != nil {
+		return 0, fmt.Errorf("measuring the sandbox's memory: %w", err)
 	}
-	return used + privateMemory(p.sentry) + privateMemory(p.gofer)
+	used := stat.Blocks * 512
+	for _, pid := range []int{p.sentry, p.gofer} {
+		private, err := privateMemory(pid)
+		if err != nil {
+			return 0, err
+		}
+		used += private
+	}
+	return used, nil
 }
 
 // privateMemory is a process's memory that it shares with no file.
-func privateMemory(pid int) int64 {
+func privateMemory(pid int) (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
-		return 0
+		return 0, fmt.Errorf("measuring the sandbox's memory: %w", err)
 	}
-	fields := bytes.Fields(data)
-	if len(fields) < 3 {
-		return 0
+	var size, resident, shared int64
+	if _, err := fmt.Sscan(string(data), &size, &resident, &shared); err != nil {
+		return 0, fmt.Errorf("measuring the sandbox's memory: %w", err)
 	}
-	resident, _ := strconv.ParseInt(string(fields[1]), 10, 64)
-	shared, _ := strconv.ParseInt(string(fields[2]), 10, 64)
-	return (resident - shared) * int64(os.Getpagesize())
+	return (resident - shared) * int64(os.Getpagesize()), nil
 }
 
 // written is how much the sandbox has written to disk: the sentry's and gofer's
 // own writes, and those that processes inside made through mapped files.
-func (p *processes) written() int64 {
-	total := bytesWritten(p.gofer)
-	queue := []int{p.sentry}
-	for len(queue) > 0 {
-		total += bytesWritten(queue[0])
-		queue = append(queue[1:], children(queue[0])...)
+func (p *processes) written() (int64, error) {
+	total, err := bytesWritten(p.gofer)
+	if err != nil {
+		return 0, err
 	}
-	return total
+	sentry, err := bytesWritten(p.sentry)
+	if err != nil {
+		return 0, err
+	}
+	total += sentry
+	for queue := children(p.sentry); len(queue) > 0; queue = append(queue[1:], children(queue[0])...) {
+		if n, err := bytesWritten(queue[0]); err == nil { // it may have ended; its parent has its count then
+			total += n
+		}
+	}
+	return total, nil
 }
 
 // bytesWritten is the kernel's count for a process and the children it has
 // reaped.
-func bytesWritten(pid int) int64 {
+func bytesWritten(pid int) (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	if err != nil {
-		return 0
+		return 0, fmt.Errorf("measuring the disk written: %w", err)
 	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for lines.Scan() {
-		if value, ok := strings.CutPrefix(lines.Text(), "write_bytes: "); ok {
-			n, _ := strconv.ParseInt(value, 10, 64)
-			return n
+	for line := range strings.Lines(string(data)) {
+		if value, ok := strings.CutPrefix(line, "write_bytes: "); ok {
+			return strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 		}
 	}
-	return 0
+	return 0, errors.New("measuring the disk written: the kernel does not count it")
 }
 
 func children(pid int) []int {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
@@ -53,56 +54,76 @@ func madeUpFiles(user sandbox.User) map[string]string {
 	}
 }
 
-// buildRoot fills dir with an almost empty root file system and returns the
-// read-only mounts of the host's system directories that complete it.
-func buildRoot(dir string, user sandbox.User) ([]specs.Mount, error) {
+// skeleton is the almost empty root file system of a sandbox, on the host. What
+// is created in it goes through an os.Root: a copied link, or one that a user's
+// root file system brings along, must not lead a write to the host's own files.
+type skeleton struct{ root *os.Root }
+
+func newSkeleton(dir string) (*skeleton, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("preparing the root: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the root: %w", err)
+	}
+	return &skeleton{root}, nil
+}
+
+// buildRoot fills the skeleton and returns the read-only mounts of the host's
+// system directories that complete it.
+func (k *skeleton) buildRoot(user sandbox.User) ([]specs.Mount, error) {
 	for path, text := range madeUpFiles(user) {
-		if err := writeFile(filepath.Join(dir, path), text); err != nil {
+		if err := k.file(path, text); err != nil {
 			return nil, err
 		}
 	}
 	var mounts []specs.Mount
-	for _, path := range append(append([]string{}, systemDirs...), systemFiles...) {
-		mount, err := systemMount(dir, path)
+	for _, path := range slices.Concat(systemDirs, systemFiles) {
+		mount, err := k.system(path, path)
 		if err != nil {
 			return nil, err
 		}
-		if mount != nil {
-			mounts = append(mounts, *mount)
-		}
+		mounts = append(mounts, mount...)
 	}
 	return mounts, nil
 }
 
-// systemMount copies a link, or prepares a mount point and returns its mount.
-func systemMount(dir, path string) (*specs.Mount, error) {
-	info, err := os.Lstat(path)
+// system copies a link of the host, or prepares a mount point for a file or
+// folder and returns its mount. What is not there is left out.
+func (k *skeleton) system(source, target string) ([]specs.Mount, error) {
+	info, err := os.Lstat(source)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("looking at %s: %w", path, err)
+		return nil, fmt.Errorf("looking at %s: %w", source, err)
 	}
-	inside := filepath.Join(dir, path)
-	if info.Mode()&fs.ModeSymlink != 0 {
-		return nil, copyLink(path, inside)
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, k.link(source, target)
+	case info.IsDir(), info.Mode().IsRegular():
+		return []specs.Mount{bindMount(source, target, true)}, k.mountPoint(target, info.IsDir())
 	}
-	if err := mountPoint(inside, info.IsDir()); err != nil {
-		return nil, err
-	}
-	m := bindMount(path, path, true)
-	return &m, nil
+	return nil, nil
 }
 
-func copyLink(from, to string) error {
-	target, err := os.Readlink(from)
+// link copies a link of the host.
+func (k *skeleton) link(source, target string) error {
+	to, err := os.Readlink(source)
 	if err != nil {
-		return fmt.Errorf("reading the link %s: %w", from, err)
+		return fmt.Errorf("reading the link %s: %w", source, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return fmt.Errorf("preparing the root: %w", err)
+	return k.symlink(to, target)
+}
+
+func (k *skeleton) symlink(to, target string) error {
+	target = below(target)
+	err := k.root.MkdirAll(filepath.Dir(target), 0o755)
+	if err == nil {
+		err = k.root.Symlink(to, target)
 	}
-	if err := os.Symlink(target, to); err != nil {
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("preparing the root: %w", err)
 	}
 	return nil
@@ -110,25 +131,39 @@ func copyLink(from, to string) error {
 
 // mountPoint makes an empty folder or file for a mount to cover. gVisor would
 // make it too, but not when the root is read-only to it.
-func mountPoint(path string, isDir bool) error {
+func (k *skeleton) mountPoint(target string, isDir bool) error {
 	if !isDir {
-		return writeFile(path, "")
+		return k.file(target, "")
 	}
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return fmt.Errorf("preparing a mount point: %w", err)
+	if err := k.root.MkdirAll(below(target), 0o755); err != nil {
+		return fmt.Errorf("preparing the mount point %s: %w", target, err)
 	}
 	return nil
 }
 
-func writeFile(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+// file creates a file. One that exists, or a link in its place, stays.
+func (k *skeleton) file(target, text string) error {
+	target = below(target)
+	err := k.root.MkdirAll(filepath.Dir(target), 0o755)
+	if err != nil {
 		return fmt.Errorf("preparing the root: %w", err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return fmt.Errorf("preparing the root: %w", err)
+	f, err := k.root.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("preparing %s: %w", target, err)
 	}
 	return nil
 }
+
+// below turns a path inside into one relative to the root.
+func below(target string) string { return strings.TrimPrefix(filepath.Clean(target), "/") }
 
 func bindMount(source, target string, readOnly bool) specs.Mount {
 	mode := "rw"

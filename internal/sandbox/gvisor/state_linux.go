@@ -26,6 +26,9 @@ func runscDir(dir string) string  { return filepath.Join(dir, "runsc") }
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 func lockPath(dir string) string  { return filepath.Join(dir, "lock") }
 
+// newPrefix marks a folder that is being made.
+const newPrefix = ".new-"
+
 // validID is what newID makes; nothing else is ever joined to a path.
 var validID = regexp.MustCompile(`^ralph-[0-9a-f]{12}$`)
 
@@ -75,14 +78,14 @@ func createLock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// takeLock takes the lock of an existing folder. It returns nil when another
-// process has it.
+// takeLock takes the lock of an existing folder, shared with others who only
+// look. It returns nil when its owner has it.
 func takeLock(dir string) (*os.File, error) {
 	f, err := os.OpenFile(lockPath(dir), os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("locking the sandbox's state: %w", err)
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		f.Close()
 		return nil, nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/creack/pty"
@@ -27,6 +28,7 @@ type streams struct {
 	host                  []*os.File // ours
 	readers               []*os.File // those of ours that carry output
 	copying               sync.WaitGroup
+	failed                atomic.Pointer[error] // the first write to the caller that failed
 }
 
 func openStreams(cmd sandbox.Command) (*streams, error) {
@@ -96,13 +98,18 @@ func (s *streams) openOutput(guest **os.File, to io.Writer) error {
 	return nil
 }
 
-// copyOut copies output until it ends. A writer that fails does not stop the
-// command: its output is then read and dropped.
+// copyOut copies output until it ends. When the caller takes no more, the pipe
+// is closed, so that the command learns of it as it would outside.
 func (s *streams) copyOut(to io.Writer, from *os.File) {
 	s.readers = append(s.readers, from)
 	s.copying.Go(func() {
-		if _, err := io.Copy(to, from); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			_, _ = io.Copy(io.Discard, from)
+		_, err := io.Copy(to, from)
+		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, unix.EIO) {
+			return // we stopped reading; or a terminal's last user is gone
+		}
+		if err != nil {
+			s.failed.CompareAndSwap(nil, &err)
+			from.Close()
 		}
 	})
 }
@@ -153,38 +160,48 @@ func (s *streams) started() {
 	}
 }
 
-// finish waits for the rest of the output.
-func (s *streams) finish() {
+// finish waits for the rest of the output and returns why the caller did not
+// take it all. A caller who takes nothing is waited for as long as the sandbox
+// lives, and a moment longer.
+func (s *streams) finish(ended <-chan struct{}) error {
 	done := make(chan struct{})
 	go func() {
 		s.copying.Wait()
 		close(done)
 	}()
+	var over <-chan time.Time
 	for {
 		select {
 		case <-done:
-			return
+			return s.outputError()
 		case <-time.After(lingering):
-			if s.expire() {
-				<-done
-				return
-			}
+			s.expire()
+		case <-ended:
+			ended, over = nil, time.After(4*lingering)
+		case <-over:
+			return nil
 		}
 	}
 }
 
-// expire ends the reading of pipes that have nothing left in them. It reports
-// false as long as there is output that the caller has not taken yet.
-func (s *streams) expire() bool {
+func (s *streams) outputError() error {
+	if err := s.failed.Load(); err != nil {
+		return fmt.Errorf("passing on the command's output: %w", *err)
+	}
+	return nil
+}
+
+// expire ends the reading of pipes that have nothing left in them. As long as
+// there is output that the caller has not taken yet, it does nothing.
+func (s *streams) expire() {
 	for _, r := range s.readers {
 		if unread(r) > 0 {
-			return false
+			return
 		}
 	}
 	for _, r := range s.readers {
 		_ = r.SetReadDeadline(time.Now())
 	}
-	return true
 }
 
 func unread(f *os.File) int {

@@ -1,6 +1,7 @@
 package gvisor
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -17,35 +18,62 @@ const (
 
 // watch holds the sandbox to its limits on memory and disk from outside. gVisor
 // has no total of its own, and control groups need root; the kernel's counters
-// for the sandbox's processes are there for every user.
-func (b *box) watch(p *processes) {
-	memory := newTicker(b.spec.Limits.Memory > 0, memoryInterval)
-	disk := newTicker(b.spec.Limits.Disk > 0, diskInterval)
-	use := newDiskUse(b.spec, p.sentry)
-	defer memory.Stop()
-	defer disk.Stop()
+// for the sandbox's processes are there for every user. Each limit has a
+// goroutine of its own: adding up disk can take long. An error means that a
+// limit cannot be kept.
+func (b *box) watch(p *processes) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-b.ended
+		cancel()
+	}()
+	limits := b.spec.Limits
+	if limits.Memory > 0 {
+		if _, err := p.memory(); err != nil {
+			return err
+		}
+		go b.hold(memoryInterval, "memory", limits.Memory, p.memory)
+	}
+	if limits.Disk > 0 {
+		if _, err := p.written(); err != nil {
+			return err
+		}
+		use := newDiskUse(b.spec, p.sentry)
+		go b.hold(diskInterval, "disk", limits.Disk, func() (int64, error) {
+			written, err := p.written()
+			return max(written, use.taken(ctx)), err
+		})
+	}
+	return nil
+}
+
+// hold measures until the sandbox is over, and ends it when it uses more than
+// allowed or when that cannot be measured any more.
+func (b *box) hold(interval time.Duration, limit string, allowed int64, used func() (int64, error)) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
 	for {
 		select {
 		case <-b.ended:
 			return
-		case <-memory.C:
-			b.enforce("memory", p.memory(), b.spec.Limits.Memory)
-		case <-disk.C:
-			b.enforce("disk", max(p.written(), use.taken()), b.spec.Limits.Disk)
+		case <-tick.C:
+		}
+		n, err := used()
+		switch {
+		case err != nil:
+			b.endUnlessOver(fmt.Errorf("keeping the %s limit: %w", limit, err))
+		case n > allowed:
+			b.end(&sandbox.LimitError{Limit: limit, Value: fmt.Sprintf("%d MiB", allowed>>20)})
 		}
 	}
 }
 
-func (b *box) enforce(limit string, used, allowed int64) {
-	if used > allowed {
-		b.end(&sandbox.LimitError{Limit: limit, Value: fmt.Sprintf("%d MiB", allowed>>20)})
+// endUnlessOver ends a sandbox for a reason that its own end may have brought
+// about, and which then does not count.
+func (b *box) endUnlessOver(cause error) {
+	select {
+	case <-b.ended:
+	case <-time.After(time.Second):
+		b.end(cause)
 	}
-}
-
-// newTicker returns a ticker that never ticks when it is not wanted.
-func newTicker(wanted bool, interval time.Duration) *time.Ticker {
-	if !wanted {
-		interval = time.Duration(1<<63 - 1)
-	}
-	return time.NewTicker(interval)
 }

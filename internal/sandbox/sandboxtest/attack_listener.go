@@ -69,7 +69,7 @@ func (g *attackGate) serve(l net.Listener) error {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
-			return nil // the sandbox has ended
+			return nil //nolint:nilerr // the sandbox has ended
 		}
 		g.connections.Add(1)
 		conn.Close()

@@ -150,7 +150,7 @@ func touch(_ context.Context, p *Process) int {
 
 func chmod(_ context.Context, p *Process) int {
 	if len(p.Args) < 3 {
-		return p.fail(errors.New("usage: chmod MODE FILE..."))
+		return p.fail(errors.New("usage: chmod MODE FILES"))
 	}
 	return p.each(p.Args[2:], func(name string) error {
 		info, err := p.files().stat(p.Path(name))

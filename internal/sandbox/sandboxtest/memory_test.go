@@ -169,7 +169,7 @@ func TestMemoryRefusesTerminals(t *testing.T) {
 
 func TestMemoryGate(t *testing.T) {
 	m := NewMemory()
-	m.Program("fetch", func(ctx context.Context, p *Process) int {
+	m.Program("fetch", func(_ context.Context, p *Process) int {
 		client := http.Client{Transport: &http.Transport{
 			DisableKeepAlives: true,
 			DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return p.Dial(ctx) },
