@@ -19,9 +19,9 @@ type Engine interface {
 	// Name is the word users write in --engine.
 	Name() string
 
-	// Probe reports what the engine can do here. It starts nothing. When the
-	// engine cannot run, the error is an *UnavailableError that says how to
-	// mend it.
+	// Probe reports what the engine can do here, quickly and without leaving
+	// anything behind. When the engine cannot run, the error is usually an
+	// *UnavailableError that says how to mend it.
 	Probe(ctx context.Context) (Info, error)
 
 	// Create starts a sandbox and returns once its boundary stands and commands
@@ -60,7 +60,8 @@ type Sandbox interface {
 	// error is then a *LimitError for a deadline, and ctx.Err() otherwise.
 	//
 	// Exec returns soon after the command has exited, even when something it
-	// left in the background still holds its output open.
+	// left in the background still holds its output open. A command that
+	// succeeded but whose output could not be written is an error, too.
 	Exec(ctx context.Context, cmd Command) (exitCode int, err error)
 
 	// Close ends every process inside and deletes the sandbox's state. It is
@@ -80,7 +81,8 @@ type Command struct {
 	// Dir is the working directory; empty means Spec.Dir.
 	Dir string
 
-	// Stdin is read until it ends or the command exits; nil is an empty input.
+	// Stdin is passed on until it ends or the command takes no more; nil is an
+	// empty input. Some of it may be read that the command never sees.
 	Stdin io.Reader
 
 	// Stdout and Stderr receive the output; nil discards it. With a Terminal

@@ -57,7 +57,8 @@ type Mount struct {
 	Protect []string `json:"protect,omitempty"`
 }
 
-// User is a user and group number inside the sandbox. Root is never allowed.
+// User is a user and group number inside the sandbox. Engines refuse root, its
+// group, and ids that they need for themselves.
 type User struct {
 	UID int `json:"uid"`
 	GID int `json:"gid"`

@@ -10,13 +10,15 @@
 // first call in main, tells them apart. Each dies with its parent, so a kill -9
 // of ralph takes everything along.
 //
-// Inside, the first process is ralph once more ("ralph-init"): it reaps orphans
-// and forwards connections to the host over the one descriptor it was given. It
-// runs as a user of its own, so that the agent can neither signal nor trace it.
+// Inside, ralph is there twice more: the first process ("ralph-init") reaps
+// orphans, and the guard of the door ("ralph-door") forwards connections to the
+// host over the one descriptor it was given. The guard runs as a user that
+// exists only inside, so that the agent can neither signal nor trace it.
 //
 // An ordinary user gets a user namespace that maps that user alone. For root it
-// maps two ids that own nothing on the host, and the mounts, and only they, are
-// id-mapped, so that the sandbox holds no power over root's other files.
+// maps two ids that are nobody's on the host, and the user's mounts, and only
+// they, are id-mapped, so that the sandbox holds no power over root's other
+// files.
 package gvisor
 
 // Name is the word users write in --engine.

@@ -49,7 +49,7 @@ func Reexec() {
 
 // runsc hands over to gVisor's command line with only the commands that a
 // sandbox needs: what is not linked in cannot be attacked, and the rest of
-// runsc would add 60 MB to the binary.
+// runsc would double the size of the binary.
 func runsc() {
 	cli.Run(nil, map[util.SubCommand]string{
 		new(cmd.Run):          "",

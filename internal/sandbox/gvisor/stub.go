@@ -25,7 +25,7 @@ func (*Engine) Probe(context.Context) (sandbox.Info, error) {
 	return sandbox.Info{}, &sandbox.UnavailableError{
 		Engine: Name,
 		Reason: "gVisor runs on Linux only",
-		Fix:    "use --engine docker-sandbox, docker or podman on this system",
+		Fix:    "this system needs one of the engines docker-sandbox, docker or podman, once ralph has them; run it on Linux until then",
 	}
 }
 
