@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -171,7 +172,11 @@ func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec
 	if err != nil {
 		return sandbox.Spec{}, err
 	}
-	host := sandbox.Host{Home: w.home(), State: state}
+	program, err := os.Executable()
+	if err != nil {
+		return sandbox.Spec{}, fmt.Errorf("finding this program: %w", err)
+	}
+	host := sandbox.Host{Home: w.home(), State: state, Program: program}
 	return spec, errors.Join(sandbox.CheckMounts(spec.Mounts, host), host.CheckRootfs(spec.Rootfs))
 }
 

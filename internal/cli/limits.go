@@ -10,31 +10,23 @@ import (
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
-// What a sandbox gets when nobody says anything: enough for a large build, and
-// never so much that the machine suffers.
-const (
-	defaultMemory    = 8 << 30
-	defaultCPUs      = 4
-	defaultProcesses = 4096
-	defaultDisk      = 20 << 30
-)
-
+// limits fills in what nobody said, so that the machine never suffers.
 func limits(r config.Resources) sandbox.Limits {
 	l := sandbox.Limits{Memory: r.Memory, CPUs: r.CPUs, Processes: r.Processes, Disk: r.Disk, Time: r.Timeout}
 	if l.Memory == 0 {
-		l.Memory = defaultMemory
+		l.Memory = config.DefaultMemory
 		if half := totalMemory() / 2; half > 0 && half < l.Memory {
 			l.Memory = half
 		}
 	}
 	if l.CPUs == 0 {
-		l.CPUs = float64(min(defaultCPUs, runtime.NumCPU()))
+		l.CPUs = float64(min(config.DefaultCPUs, runtime.NumCPU()))
 	}
 	if l.Processes == 0 {
-		l.Processes = defaultProcesses
+		l.Processes = config.DefaultProcesses
 	}
 	if l.Disk == 0 {
-		l.Disk = defaultDisk
+		l.Disk = config.DefaultDisk
 	}
 	return l
 }

@@ -67,6 +67,9 @@ func (s *session) claim(ctx context.Context, stateDir string) (release func() er
 	}
 	for i := range s.spec.Mounts {
 		m := &s.spec.Mounts[i]
+		if err := workspace.CheckFree(stateDir, m.Source); err != nil {
+			return release, err
+		}
 		if info, err := os.Stat(m.Source); m.ReadOnly || err != nil || !info.IsDir() {
 			continue
 		}
@@ -75,6 +78,9 @@ func (s *session) claim(ctx context.Context, stateDir string) (release func() er
 			return release, err
 		}
 		claimed = append(claimed, w)
+		if w.Linked > 0 {
+			fmt.Fprintf(s.world.Err, "ralph: note: %d files in %s are linked from elsewhere; what is written to them shows there, too\n", w.Linked, w.Dir)
+		}
 		m.Protect = w.Protect
 	}
 	return release, nil

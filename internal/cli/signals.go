@@ -22,5 +22,6 @@ func Signals() context.Context {
 	// A reader that goes away, as in "ralph exec ... | head", shows as a failed
 	// write; the signal would end ralph before it has cleaned up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ignoreSuspend()
 	return ctx
 }

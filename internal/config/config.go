@@ -21,7 +21,8 @@
 //   - sandbox.enabled = false, sandbox.engine = "host", execution.mode = "host"
 //     and sandbox.network.policy = "allow-all" need the user's own word: in the
 //     user's file, the environment or on the command line.
-//   - The user's limits in [sandbox.resources] and [budget] are upper bounds.
+//   - The user's limits in [sandbox.resources] and [budget] are upper bounds. In
+//     [sandbox.resources], where the user says nothing, the defaults are.
 //   - The user's policy is an upper bound: deny < allowlist < allow-all. The
 //     user's engine may be exchanged for a stronger one only. The user's
 //     oci_runtime and agent.upstream stand; prefer = "strength" and
@@ -29,7 +30,8 @@
 //   - The user's allowed list is an upper bound: of the project's entries those
 //     remain that the user's list holds, written the same way. Under the user's
 //     policy "deny" none remain; under "allow-all" all do. A project without a
-//     list gets the user's.
+//     list gets the user's. Addresses, localhost and raw connections in a
+//     project's list never count: they lead to the user's own network.
 //   - protect lists are united.
 //   - On the host, outside any sandbox, the project cannot ask for
 //     use_bypass_permissions.
@@ -124,6 +126,15 @@ const (
 	PolicyDeny      = "deny"
 	PolicyAllowlist = "allowlist"
 	PolicyAllowAll  = "allow-all"
+)
+
+// What a sandbox gets where nobody says anything: enough for a large build. More
+// than that needs the user's own word, whatever a project asks for.
+const (
+	DefaultMemory    = 8 << 30
+	DefaultCPUs      = 4
+	DefaultProcesses = 4096
+	DefaultDisk      = 20 << 30
 )
 
 // Defaults is what holds where no source says anything. Its policy denies all,

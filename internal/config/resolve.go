@@ -123,14 +123,47 @@ func (r *resolver) allowedByFiles() []string {
 	case PolicyDeny:
 		bound, bounded = setting{value: []string(nil), origin: policy.origin}, true
 	}
+	names := r.publicNames(project)
 	if !bounded {
-		return r.Project.strings(keyAllowed)
+		return names
 	}
-	kept, dropped := split(r.Project.strings(keyAllowed), bound.value.([]string))
+	kept, dropped := split(names, bound.value.([]string))
 	if len(dropped) > 0 {
 		r.note("%s: %s: %s not used: %s does not allow it", project.origin, keyAllowed, quoteAll(dropped), bound.origin)
 	}
 	return kept
+}
+
+// publicNames are the names of a project's list that lead to the internet. The
+// others lead to the user's own machine and network, which a stranger's file
+// must not open.
+func (r *resolver) publicNames(project setting) []string {
+	var public, private []string
+	for _, name := range r.Project.strings(keyAllowed) {
+		if isPublicName(name) {
+			public = append(public, name)
+		} else {
+			private = append(private, name)
+		}
+	}
+	if len(private) > 0 {
+		r.note("%s: %s: %s not used: addresses, localhost and raw connections need your own word, as in --allow", project.origin, keyAllowed, quoteAll(private))
+	}
+	return public
+}
+
+// isPublicName reports whether a rule is a preset or a name with letters in its
+// last label, which no address has.
+func isPublicName(rule string) bool {
+	rule = strings.ToLower(strings.TrimSpace(rule))
+	if strings.HasPrefix(rule, "@") {
+		return true
+	}
+	host, _, _ := strings.Cut(rule, ":")
+	host = strings.TrimSuffix(host, ".")
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	hasLetter := strings.ContainsFunc(last, func(c rune) bool { return c >= 'a' && c <= 'z' })
+	return hasLetter && !strings.HasPrefix(last, "0x") && last != "localhost" && !strings.ContainsAny(rule, "[]/")
 }
 
 // limitBypass keeps an agent on the host asking, unless the user says

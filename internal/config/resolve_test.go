@@ -81,7 +81,8 @@ func TestProjectMayOnlyTighten(t *testing.T) {
 		// Limits are upper bounds.
 		{`sandbox.resources.memory = "8g"`, `sandbox.resources.memory = "16g"`, "sandbox.resources.memory", `"8g"`, `sandbox.resources.memory = "16g" is not used, "8g" stays: ` + user},
 		{`sandbox.resources.memory = "8g"`, `sandbox.resources.memory = "4g"`, "sandbox.resources.memory", `"4g"`, ""},
-		{"", `sandbox.resources.memory = "16g"`, "sandbox.resources.memory", `"16g"`, ""},
+		{"", `sandbox.resources.memory = "16g"`, "sandbox.resources.memory", `"8g"`, `sandbox.resources.memory = "16g" is not used, "8g" stays: a project cannot decide that; say it in your own file or with a flag`},
+		{`sandbox.resources.memory = "32g"`, `sandbox.resources.memory = "16g"`, "sandbox.resources.memory", `"16g"`, ""},
 		{`sandbox.resources.cpus = 2`, `sandbox.resources.cpus = "4"`, "sandbox.resources.cpus", `"2"`, `sandbox.resources.cpus = "4" is not used, "2" stays: ` + user},
 		{`sandbox.resources.processes = 100`, `sandbox.resources.processes = 101`, "sandbox.resources.processes", "100", `sandbox.resources.processes = 101 is not used, 100 stays: ` + user},
 		{`sandbox.resources.disk = "1g"`, `sandbox.resources.disk = "1.5g"`, "sandbox.resources.disk", `"1g"`, `sandbox.resources.disk = "1536m" is not used, "1g" stays: ` + user},
@@ -106,6 +107,8 @@ func TestProjectMayOnlyTighten(t *testing.T) {
 
 		// Names: those of the project that the user's list holds.
 		{"", `sandbox.network.allowed = ["a.example", "a.example"]`, keyAllowed, `["a.example"]`, ""},
+		{"", `sandbox.network.allowed = ["a.example", "127.0.0.1:80", "localhost:80", "x.localhost", "0x7f.1", "[::1]:80", "10.0.0.0/8", "@npm"]`, keyAllowed, `["a.example", "@npm"]`,
+			`sandbox.network.allowed: "127.0.0.1:80", "localhost:80", "x.localhost", "0x7f.1", "[::1]:80", "10.0.0.0/8" not used: addresses, localhost and raw connections need your own word, as in --allow`},
 		{`sandbox.network.allowed = ["a.example"]`, "", keyAllowed, `["a.example"]`, ""},
 		{`sandbox.network.allowed = ["a.example", "b.example"]`, `sandbox.network.allowed = ["B.example", "c.example", "x.a.example"]`, keyAllowed, `["B.example"]`,
 			`sandbox.network.allowed: "c.example", "x.a.example" not used: ` + user},

@@ -82,13 +82,13 @@ func schema() []field {
 			func(c *Config) *[]string { return &c.Sandbox.Network.Allowed }, free), // joined in Resolve
 
 		at("sandbox.resources.memory", "of everything inside together", parsed(`a size such as "8g"`, ParseMemory, FormatSize),
-			func(c *Config) *int64 { return &c.Sandbox.Resources.Memory }, atMost),
+			func(c *Config) *int64 { return &c.Sandbox.Resources.Memory }, atMostOr[int64](DefaultMemory)),
 		at("sandbox.resources.cpus", "processors' worth of time", cpus(),
-			func(c *Config) *float64 { return &c.Sandbox.Resources.CPUs }, atMost),
+			func(c *Config) *float64 { return &c.Sandbox.Resources.CPUs }, atMostOr[float64](DefaultCPUs)),
 		at("sandbox.resources.processes", "processes and threads at once", whole(1, 1_000_000),
-			func(c *Config) *int { return &c.Sandbox.Resources.Processes }, atMost),
+			func(c *Config) *int { return &c.Sandbox.Resources.Processes }, atMostOr[int](DefaultProcesses)),
 		at("sandbox.resources.disk", "what may be written", parsed(`a size such as "20g"`, ParseDisk, FormatSize),
-			func(c *Config) *int64 { return &c.Sandbox.Resources.Disk }, atMost),
+			func(c *Config) *int64 { return &c.Sandbox.Resources.Disk }, atMostOr[int64](DefaultDisk)),
 		at("sandbox.resources.timeout_minutes", "of one iteration", minutes(),
 			func(c *Config) *time.Duration { return &c.Sandbox.Resources.Timeout }, atMost),
 

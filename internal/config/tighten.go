@@ -20,6 +20,17 @@ func atMost[T cmp.Ordered](base T, said bool, project T) T {
 	return project
 }
 
+// atMostOr is atMost with a bound of ours where the user has said nothing: a
+// stranger's file must not take more of a machine than its owner expects.
+func atMostOr[T cmp.Ordered](ours T) rule[T] {
+	return func(base T, said bool, project T) T {
+		if said {
+			return min(base, project)
+		}
+		return min(ours, project)
+	}
+}
+
 // atMostOrNone is atMost where zero means that there is no limit.
 func atMostOrNone[T int | int64](base T, said bool, project T) T {
 	if said && base != 0 && (project == 0 || project > base) {

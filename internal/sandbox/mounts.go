@@ -16,6 +16,8 @@ import (
 type Host struct {
 	Home  string // the user's home directory
 	State string // where ralph keeps its own state
+	// Program is the path of ralph itself, which no sandbox may replace.
+	Program string
 	// Run is the folder of the run that the sandbox belongs to, if it has one:
 	// the only folder below a .ralph directory that may be mounted.
 	Run string
@@ -102,6 +104,9 @@ func (h Host) refuse(m Mount) (why, fix string) {
 	}
 	if why, fix = refuseKind(m.Source); why != "" {
 		return why, fix
+	}
+	if !m.ReadOnly && h.Program != "" && within(realPath(h.Program), realPath(m.Source)) {
+		return "ralph itself lies in it, and the agent could replace it", "install ralph elsewhere: make install"
 	}
 	return badTarget(m.Target)
 }
@@ -198,7 +203,7 @@ var systemDirs = []string{
 
 // secretNames are the places below a home directory where keys and tokens lie.
 var secretNames = []string{
-	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh",
+	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh", ".config/ralph",
 	".netrc", ".git-credentials", ".npmrc", ".pypirc", ".password-store", ".local/share/keyrings",
 	".claude", ".claude.json", ".codex", ".gemini", ".cargo/credentials.toml",
 }
@@ -232,7 +237,7 @@ func (h Host) homes(path string) []string {
 // real is h as the kernel sees it. A home directory is often reached by a link,
 // while a mount must be spelled without one.
 func (h Host) real() Host {
-	return Host{Home: realPath(h.Home), State: realPath(h.State), Run: realPath(h.Run)}
+	return Host{Home: realPath(h.Home), State: realPath(h.State), Program: realPath(h.Program), Run: realPath(h.Run)}
 }
 
 // realPath resolves the links in path. What is not there yet is taken as it is

@@ -43,12 +43,16 @@ type Holder struct {
 	Command   string    `json:"command"`
 	Since     time.Time `json:"since"`
 	StandIns  []string  `json:"stand_ins"`
+	// Mode is the folder's own, which the agent may change and which is given
+	// back afterwards.
+	Mode fs.FileMode `json:"mode"`
 }
 
 // claim is a locked file that names its holder. The kernel drops the lock with
 // the process; what the file says is then there for the next one to clean up.
 type claim struct {
 	file   *os.File
+	folder *os.File // the workspace itself, locked against other users' ralphs
 	holder Holder
 }
 
@@ -83,10 +87,63 @@ func acquire(stateDir, dir, command string) (*claim, error) {
 		return nil, fmt.Errorf("cleaning up after process %d: %w", c.holder.PID, err)
 	}
 	c.holder = Holder{Workspace: dir, PID: os.Getpid(), Command: command, Since: time.Now()}
-	if err := c.write(); err != nil {
-		return nil, errors.Join(err, c.file.Close())
+	if err := c.take(stateDir); err != nil {
+		return nil, errors.Join(err, c.release())
 	}
 	return c, nil
+}
+
+// take makes a new claim known, and then looks whether another one is in its
+// way: of two that overlap and come at once, at least one sees the other.
+func (c *claim) take(stateDir string) error {
+	info, err := os.Stat(c.holder.Workspace)
+	if err != nil {
+		return fmt.Errorf("claiming the workspace: %w", err)
+	}
+	c.holder.Mode = info.Mode().Perm()
+	if err := c.write(); err != nil {
+		return err
+	}
+	if c.folder, err = os.Open(c.holder.Workspace); err != nil {
+		return fmt.Errorf("claiming the workspace: %w", err)
+	}
+	if err := lockFile(c.folder); errors.Is(err, errLocked) {
+		return &BusyError{Dir: c.holder.Workspace}
+	}
+	return CheckFree(stateDir, c.holder.Workspace)
+}
+
+// CheckFree returns a *BusyError when a path lies in, or holds, a folder that
+// another process has claimed: the agent there could exchange what is mounted
+// here for something else.
+func CheckFree(stateDir, path string) error {
+	files, err := filepath.Glob(filepath.Join(claimDir(stateDir), "*.json"))
+	if err != nil {
+		return fmt.Errorf("looking at claimed workspaces: %w", err)
+	}
+	for _, file := range files {
+		h := currentHolder(file)
+		if h.Workspace == "" || h.PID == os.Getpid() || !overlap(h.Workspace, path) {
+			continue
+		}
+		c, err := openClaim(file, 0)
+		if errors.Is(err, errLocked) {
+			return &BusyError{Dir: h.Workspace, Holder: h}
+		}
+		if err == nil {
+			c.file.Close() // its holder is dead
+		}
+	}
+	return nil
+}
+
+func overlap(a, b string) bool {
+	for _, pair := range [][2]string{{a, b}, {b, a}} {
+		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
 }
 
 // openClaim opens and locks a claim file and reads what its last holder wrote.
@@ -145,23 +202,26 @@ func currentHolder(path string) Holder {
 
 // prepare surveys the workspace and puts the stand-ins in place. They are
 // written down first: whoever finds the record of a dead holder removes them.
-func (c *claim) prepare(ctx context.Context, extra []string) (protect []string, err error) {
+func (c *claim) prepare(ctx context.Context, extra []string) (protect []string, linked int, err error) {
 	root, err := os.OpenRoot(c.holder.Workspace)
 	if err != nil {
-		return nil, fmt.Errorf("opening the workspace: %w", err)
+		return nil, 0, fmt.Errorf("opening the workspace: %w", err)
 	}
 	defer root.Close()
-	protect, c.holder.StandIns, err = survey(ctx, root, extra)
+	protect, c.holder.StandIns, linked, err = survey(ctx, root, extra)
 	if err == nil {
 		err = c.write()
 	}
 	if err == nil {
 		err = createStandIns(root, c.holder.StandIns)
 	}
+	if err == nil && ignoresCase(root) {
+		err = refuseWorkspace("its file system takes .GIT for .git, so that nothing in it can be protected by name", "work on a copy on another file system")
+	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		err = refuseWorkspace(fmt.Sprintf("it cannot be written to (%v)", err), "check its permissions, or mount it read-only into another workspace")
 	}
-	return protect, err
+	return protect, linked, err
 }
 
 // write records the holder. It outlives this process, which is enough: after a
@@ -182,13 +242,26 @@ func (c *claim) write() error {
 
 // cleanUp undoes what the claim says was done.
 func (c *claim) cleanUp() error {
-	if len(c.holder.StandIns) == 0 {
+	if c.holder.Workspace == "" {
 		return nil
 	}
 	info, err := os.Lstat(c.holder.Workspace)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil // the folder is gone, and our stand-ins with it
 	}
+	if c.holder.Mode == 0 || info.Mode().Perm() == c.holder.Mode {
+		return c.removeStandIns()
+	}
+	// The agent has changed the folder's mode, perhaps so that we cannot clean
+	// up in it.
+	return errors.Join(
+		os.Chmod(c.holder.Workspace, c.holder.Mode|0o700),
+		c.removeStandIns(),
+		os.Chmod(c.holder.Workspace, c.holder.Mode),
+	)
+}
+
+func (c *claim) removeStandIns() error {
 	root, err := os.OpenRoot(c.holder.Workspace)
 	if err != nil {
 		return fmt.Errorf("opening the workspace: %w", err)
@@ -201,6 +274,7 @@ func (c *claim) cleanUp() error {
 // that nobody can have taken it over in between.
 func (c *claim) release() error {
 	defer c.file.Close()
+	defer c.folder.Close() // nothing if it was not opened
 	if err := c.cleanUp(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,29 +23,32 @@ import (
 // never take from it.
 func Protected() []string {
 	return []string{
-		".git", ".ralph", "ralph.toml", ".agent-loop",
+		".git", ".githooks", ".hg", ".jj", ".ralph", "ralph.toml", ".agent-loop",
 		".vscode", ".idea", ".zed", ".devcontainer", ".exrc", ".nvim.lua",
 		".claude", ".codex", ".cursor", ".gemini", ".opencode", ".mcp.json",
 		".envrc", ".mise.toml", ".husky",
 	}
 }
 
-// maxFiles bounds the search for nested git directories.
-const maxFiles = 1 << 20
-
 // survey looks at a workspace and returns the paths that must be read-only, and
 // what of them does not exist yet: a missing name would be the agent's to create,
 // so it will get an empty stand-in while the sandbox runs. Folders that a
 // stand-in needs above it come before it and end in a slash.
-func survey(ctx context.Context, root *os.Root, extra []string) (protect, missing []string, err error) {
+// linked is the number of files with names outside the workspace.
+func survey(ctx context.Context, root *os.Root, extra []string) (protect, missing []string, linked int, err error) {
 	names, err := protectedNames(extra)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
+	}
+	if _, err := root.Lstat(".git"); errors.Is(err, fs.ErrNotExist) {
+		// Without .git, a folder with HEAD, objects and refs in it is a bare
+		// repository to git, configuration and all.
+		names = append(names, "HEAD")
 	}
 	for _, name := range names {
 		absent, err := missingParts(root, name)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, 0, err
 		}
 		for _, part := range absent {
 			if !slices.Contains(missing, part) {
@@ -52,11 +56,11 @@ func survey(ctx context.Context, root *os.Root, extra []string) (protect, missin
 			}
 		}
 	}
-	nested, err := nestedGit(ctx, root.Name())
+	repositories, linked, err := findGit(ctx, root)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
-	return outermost(append(names, nested...)), missing, nil
+	return outermost(append(names, repositories...)), missing, linked, nil
 }
 
 // missingParts returns name and the folders above it, as far as they do not
@@ -127,33 +131,6 @@ func outermost(names []string) []string {
 		}
 	}
 	return kept
-}
-
-// nestedGit finds git directories and git files below the top of the workspace:
-// submodules, vendored clones, worktrees.
-func nestedGit(ctx context.Context, dir string) ([]string, error) {
-	var found []string
-	files := 0
-	err := sandbox.Walk(ctx, dir, func(path string, info fs.FileInfo) (bool, error) {
-		if files++; files > maxFiles {
-			return false, refuseWorkspace(fmt.Sprintf("it holds more than %d files, too many to look for git directories", maxFiles), "work on a smaller folder")
-		}
-		name := filepath.Base(path)
-		if name != ".git" {
-			return true, nil
-		}
-		if !info.IsDir() && !info.Mode().IsRegular() {
-			return false, refuseUnprotectable(dir, path)
-		}
-		if path != name {
-			found = append(found, filepath.FromSlash(path))
-		}
-		return false, nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("looking for git directories: %w", err)
-	}
-	return found, nil
 }
 
 func refuseWorkspace(why, fix string) error {
@@ -248,11 +225,23 @@ func removeIfEmpty(root *os.Root, name string) error {
 		return err
 	case info.IsDir():
 		return root.Remove(name)
-	case !info.Mode().IsRegular() || info.Size() != int64(len(text)):
+	case !info.Mode().IsRegular():
+		return nil
+	case info.Size() == 0: // killed before it was written, perhaps
+		return root.Remove(name)
+	case info.Size() != int64(len(text)):
 		return nil
 	}
 	if data, err := root.ReadFile(name); err != nil || string(data) != text {
 		return err
 	}
 	return root.Remove(name)
+}
+
+// ignoresCase reports whether a folder, which has a .git by now, also has it
+// under another spelling.
+func ignoresCase(root *os.Root) bool {
+	git, err1 := root.Lstat(".git")
+	other, err2 := root.Lstat(".gIT")
+	return runtime.GOOS == "linux" && err1 == nil && err2 == nil && os.SameFile(git, other)
 }

@@ -19,6 +19,9 @@ type Workspace struct {
 	Dir string
 	// Protect are the paths in it that must be read-only, for Mount.Protect.
 	Protect []string
+	// Linked is how many files in it have another name outside, where writing to
+	// them shows as well.
+	Linked int
 
 	claim *claim
 }
@@ -39,7 +42,7 @@ func Claim(ctx context.Context, stateDir, dir, command string, extra []string) (
 		return nil, err
 	}
 	w := &Workspace{Dir: dir, claim: c}
-	if w.Protect, err = c.prepare(ctx, extra); err != nil {
+	if w.Protect, w.Linked, err = c.prepare(ctx, extra); err != nil {
 		return nil, errors.Join(err, c.release())
 	}
 	return w, nil

@@ -22,18 +22,22 @@ type diskUse struct {
 	sentry int
 	limit  int64
 	since  time.Time
-	mounts map[string]int64 // writable mounts, with the free space at the start
-	next   time.Time        // not before: adding up takes time
+	mounts map[string]freeSpace // writable mounts, with what was free at the start
+	next   time.Time            // not before: adding up takes time
 }
+
+// inodeCost is what a file counts at least: file systems have a number of files,
+// too, that can be used up.
+const inodeCost = 4096
 
 // restraint is how many times longer than adding up the pause after it is.
 const restraint = 20
 
 func newDiskUse(spec sandbox.Spec, sentry int) *diskUse {
-	d := &diskUse{sentry: sentry, limit: spec.Limits.Disk, since: time.Now(), mounts: map[string]int64{}}
+	d := &diskUse{sentry: sentry, limit: spec.Limits.Disk, since: time.Now(), mounts: map[string]freeSpace{}}
 	for _, m := range spec.Mounts {
 		if !m.ReadOnly {
-			d.mounts[m.Source] = freeSpace(m.Source)
+			d.mounts[m.Source] = freeOf(m.Source)
 		}
 	}
 	return d
@@ -55,30 +59,34 @@ func (d *diskUse) taken(ctx context.Context) int64 {
 }
 
 func (d *diskUse) spaceIsLost() bool {
-	for dir, free := range d.mounts {
-		if free-freeSpace(dir) > d.limit {
+	for dir, start := range d.mounts {
+		now := freeOf(dir)
+		if start.bytes-now.bytes > d.limit || (start.files-now.files)*inodeCost > d.limit {
 			return true
 		}
 	}
 	return false
 }
 
-func freeSpace(dir string) int64 {
+// freeSpace is what a file system has left.
+type freeSpace struct{ bytes, files int64 }
+
+func freeOf(dir string) freeSpace {
 	var stat unix.Statfs_t
 	if unix.Statfs(dir, &stat) != nil {
-		return 0
+		return freeSpace{}
 	}
-	return int64(stat.Bfree) * stat.Bsize
+	return freeSpace{bytes: int64(stat.Bfree) * stat.Bsize, files: int64(stat.Ffree)}
 }
 
 // changedFiles adds up the disk of everything below dir that changed since a
 // time.
 func changedFiles(ctx context.Context, dir string, since time.Time) int64 {
 	var total int64
-	_ = sandbox.Walk(ctx, dir, func(_ string, info fs.FileInfo) (bool, error) {
+	_ = sandbox.Walk(ctx, dir, sandbox.Visitor{Visit: func(_ string, info fs.FileInfo) (bool, error) {
 		total += changedBlocks(info, since)
 		return true, nil
-	})
+	}})
 	return total
 }
 
@@ -87,7 +95,7 @@ func changedBlocks(info fs.FileInfo, since time.Time) int64 {
 	if !ok || time.Unix(stat.Ctim.Unix()).Before(since) {
 		return 0
 	}
-	return stat.Blocks * 512
+	return max(stat.Blocks*512, inodeCost)
 }
 
 // unlinkedFiles adds up the files that the sentry holds open for the guest but

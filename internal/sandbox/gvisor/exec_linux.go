@@ -36,6 +36,8 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
 		return 0, b.startError(cmd, err)
 	}
 	code, err := b.await(ctx, pid, began)
+	stop := context.AfterFunc(ctx, func() { b.end(ctxCause(ctx, began)) })
+	defer stop()
 	outputErr := io.finish(b.ended)
 	if err == nil && code == 0 {
 		err = outputErr

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,8 +19,9 @@ import (
 // processes are the host processes of one sandbox, as the kernel counts them.
 type processes struct {
 	sentry, gofer int
-	handles       []int  // of both; they stay valid when the numbers are given away
-	guestMemory   string // the sentry's descriptor of the file that all memory inside is part of
+	handles       []int        // of both; they stay valid when the numbers are given away
+	tables        atomic.Int64 // bytes of the guest's page tables, when last counted
+	guestMemory   string       // the sentry's descriptor of the file that all memory inside is part of
 }
 
 func findProcesses(dir, id string) (*processes, error) {
@@ -69,7 +71,7 @@ func (p *processes) memory() (int64, error) {
 	if err := unix.Stat(p.guestMemory, &stat); err != nil {
 		return 0, fmt.Errorf("measuring the sandbox's memory: %w", err)
 	}
-	used := stat.Blocks * 512
+	used := stat.Blocks*512 + p.tables.Load()
 	for _, pid := range []int{p.sentry, p.gofer} {
 		private, err := privateMemory(pid)
 		if err != nil {
@@ -78,6 +80,30 @@ func (p *processes) memory() (int64, error) {
 		used += private
 	}
 	return used, nil
+}
+
+// countTables adds up the page tables of the guest's processes. Memory that many
+// processes share is counted once, but each has tables of its own for it.
+func (p *processes) countTables() {
+	var total int64
+	for queue := children(p.sentry); len(queue) > 0; queue = append(queue[1:], children(queue[0])...) {
+		total += pageTables(queue[0])
+	}
+	p.tables.Store(total)
+}
+
+func pageTables(pid int) int64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0 // it has ended
+	}
+	for line := range strings.Lines(string(data)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "VmPTE: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	return 0
 }
 
 // privateMemory is a process's memory that it shares with no file.

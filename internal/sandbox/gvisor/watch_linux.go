@@ -33,6 +33,7 @@ func (b *box) watch(p *processes) error {
 			return err
 		}
 		go b.hold(memoryInterval, "memory", limits.Memory, p.memory)
+		go b.countTables(p)
 	}
 	if limits.Disk > 0 {
 		if _, err := p.written(); err != nil {
@@ -65,6 +66,22 @@ func (b *box) hold(interval time.Duration, limit string, allowed int64, used fun
 		case n > allowed:
 			b.end(&sandbox.LimitError{Limit: limit, Value: fmt.Sprintf("%d MiB", allowed>>20)})
 		}
+	}
+}
+
+// countTables keeps the count of page tables fresh. It looks at every process, so
+// it rests in proportion to the time that takes.
+func (b *box) countTables(p *processes) {
+	pause := diskInterval
+	for {
+		select {
+		case <-b.ended:
+			return
+		case <-time.After(pause):
+		}
+		began := time.Now()
+		p.countTables()
+		pause = diskInterval + restraint*time.Since(began)
 	}
 }
 

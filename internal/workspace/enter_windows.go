@@ -1,0 +1,4 @@
+package workspace
+
+// mayEnter assumes the worst.
+func mayEnter(string) bool { return true }
