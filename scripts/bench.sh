@@ -4,25 +4,33 @@
 #
 #   scripts/bench.sh RALPH TABLE
 set -euo pipefail
-ralph=$1 table=$2
+ralph=$(realpath "$1") table=$(realpath "$2")
 cd "$(dirname "$0")/.."
 . scripts/setup.sh
 need git "git status"
 need curl "the download"
 
-image=
-if [ "$(id -u)" = 0 ]; then
+image=()
+docker_image() {
   need dockerd "the comparison with docker run" docker.io
   need busybox "the comparison with docker run" busybox-static
-  if command -v dockerd >/dev/null && command -v busybox >/dev/null; then
-    . scripts/private-docker.sh
-    start_docker && image=$(import_busybox)
+  command -v dockerd >/dev/null && command -v busybox >/dev/null || return 0
+  . scripts/private-docker.sh
+  if start_docker && import_busybox; then
+    image=(ralph-bench)
   fi
+}
+
+if [ "$(id -u)" = 0 ]; then
+  docker_image
+else
+  skipped+=("the comparison with docker run: only root starts a Docker of its own")
 fi
 
 {
   echo "Measured by \`make bench\` on $(nproc) processors, $(uname -sr)."
   echo
-  go run ./scripts/bench "$ralph" $image
+  go run ./scripts/bench "$ralph" "${image[@]}"
 } | tee "$table"
-printf '%s\n' "${skipped[@]+"${skipped[@]}"}"
+[ ${#skipped[@]} = 0 ] || printf '\nskipped:\n'
+for text in "${skipped[@]}"; do echo "  $text"; done

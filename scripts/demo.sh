@@ -4,7 +4,7 @@
 #
 #   scripts/demo.sh RALPH
 set -euo pipefail
-ralph=$(realpath "$1")
+binary=$(realpath "$1")
 tour=$(mktemp -d)
 trap 'rm -rf "$tour"' EXIT
 chmod 755 "$tour"
@@ -17,34 +17,54 @@ echo "$secret" | tee "$HOME/.ssh/id_ed25519" >"$HOME/other-run/notes"
 echo 'package main' >"$HOME/project/main.go"
 cd "$HOME/project"
 
+ralph() { "$binary" "$@"; }
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+
+# show prints the command that it reads and runs it.
 show() {
-  printf '$ ralph exec'; printf ' %q' "$@"; echo
-  "$ralph" exec "$@" || echo "(exit code $?)"
+  local command
+  command=$(cat)
+  printf '$ %s\n' "$command"
+  eval "$command" || echo "(exit code $?)"
 }
 
+# Where no engine can start, its message is all there is to see.
+ralph exec -- true || exit
+
 say "1. The workspace is there, at its own path, and what is written stays."
-show -- sh -c 'pwd; ls; echo "made inside" > hello.txt'
+show <<'END'
+ralph exec -- sh -c 'pwd; ls; echo "made inside" > hello.txt'
+END
 cat hello.txt
 
 say "2. Nothing else of this machine is."
-show -- sh -c 'id -un; ls -a ..; cat ../.ssh/id_ed25519; cat /etc/shadow'
+show <<'END'
+ralph exec -- sh -c 'id -un; ls -a ..; cat ../.ssh/id_ed25519; cat /etc/shadow'
+END
 
 say "3. What this machine would later obey cannot be changed, whether it exists or not."
-show -- sh -c 'echo "rm -rf ~" > .git/hooks/pre-commit; echo "[sandbox]" > ralph.toml; mv .git elsewhere'
+show <<'END'
+ralph exec -- sh -c 'echo "rm -rf ~" > .git/hooks/pre-commit; echo "[sandbox]" > ralph.toml; mv .git elsewhere'
+END
 
 say "4. There is no network but the hosts you name with --allow."
 if command -v curl >/dev/null; then
-  show -- sh -c 'curl -s http://example.com/; curl -sS --noproxy "*" http://1.1.1.1/'
+  show <<'END'
+ralph exec -- sh -c 'curl -s http://example.com/; curl -sS --noproxy "*" http://1.1.1.1/'
+END
 else
   echo "(curl is missing; skipped)"
 fi
 
 say "5. Limits hold, and end everything that was started."
-show --timeout 2s -- sh -c 'sleep 100 & sleep 100'
-show --memory 128m -- sh -c 'head -c 1G /dev/zero > /tmp/fill'
+show <<'END'
+ralph exec --timeout 2s -- sh -c 'sleep 100 & sleep 100'
+END
+show <<'END'
+ralph exec --memory 128m -- sh -c 'head -c 1G /dev/zero > /tmp/fill'
+END
 
 say "6. Now ralph attacks its own sandbox from inside."
 facts=$(printf '{"secret":"%s","home_file":"%s","sibling_run":"%s","workspace":"%s","protected":[".git","ralph.toml"],"host_pid":%d,"gate":"127.0.0.1:3128"}' \
   "$(printf %s "$secret" | od -An -tx1 | tr -d ' \n')" "$HOME/.ssh/id_ed25519" "$HOME/other-run" "$PWD" $$)
-"$ralph" exec --env "RALPH_PROBE_FACTS=$facts" -- /.ralph/ralph probe all 2>/dev/null
+ralph exec --env "RALPH_PROBE_FACTS=$facts" -- /.ralph/ralph probe all

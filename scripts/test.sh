@@ -1,44 +1,40 @@
 #!/usr/bin/env bash
 # All set-up and all tests. As root it installs what is missing from the
 # distribution; otherwise it runs what it can. It ends with a list of what was
-# skipped and why. RALPH_TEST_NO_SKIP=1 turns a skipped engine into a failure.
+# skipped and why. RALPH_TEST_NO_SKIP=1 turns a skipped engine, and a skipped test
+# of the command line, into a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh
+export CGO_ENABLED=0 # as make builds
 
 mkdir -p build
-log=build/test.log
+log=build/test.json
 
 step() { printf '\n== %s\n' "$*"; }
 
+command -v go >/dev/null || { echo "Go is missing; see https://go.dev/dl/"; exit 1; }
+need git "the tests that use git"
+need curl "the test of the network from the command line"
+
 step "formatting"
-unformatted=$(gofmt -l $(git ls-files '*.go'))
+unformatted=$(gofmt -l main.go internal scripts)
 [ -z "$unformatted" ] || { echo "gofmt would change: $unformatted"; exit 1; }
 
 step "go vet, for every system"
 go vet ./...
-make --no-print-directory cross
+scripts/cross.sh
 
-need git "the tests of the command line"
+if c_compiler || install_packages gcc libc6-dev; then
+  step "go test -race, where gVisor is not linked in"
+  go list ./internal/... | grep -v -e /gvisor -e /cli | CGO_ENABLED=1 xargs go test -count=1 -race
+else
+  skipped+=("the race detector: a C compiler is missing; install gcc libc6-dev")
+fi
 
 step "go test"
-status=0
-go test -count=1 -v ./... >"$log" 2>&1 || status=$?
-grep -E '^(ok|FAIL|panic:|---  ?FAIL|    --- FAIL)' "$log" || true
-if [ $status -ne 0 ]; then
-  echo "the failures, from $log:"
-  grep -vE '^ *(=== |--- PASS|--- SKIP)' "$log" | grep -B 2 -A 12 -E -- '--- FAIL|^panic:|\[build failed\]' | head -200
-  exit $status
-fi
-
-if command -v gcc >/dev/null; then
-  step "go test -race, where gVisor is not linked in"
-  CGO_ENABLED=1 go test -count=1 -race $(go list ./internal/... | grep -v /gvisor | grep -v /cli)
-else
-  skipped+=("the race detector: gcc is missing")
-fi
-
-step "skipped"
-awk '/^ *--- SKIP: / { name = $3; next_is_reason = 1; next } next_is_reason { sub(/^ +/, ""); print name ": " $0; next_is_reason = 0 }' "$log"
-printf '%s\n' "${skipped[@]+"${skipped[@]}"}"
-echo "passed: $(grep -cE '^ *--- PASS' "$log"), skipped: $(grep -cE '^ *--- SKIP' "$log" || true)"
+options=()
+[ -z "${RALPH_TEST_NO_SKIP:-}" ] || options+=(-no-skip internal/cli)
+for text in "${skipped[@]}"; do options+=(-skipped "$text"); done
+go build -o build/testreport ./scripts/testreport
+go test -count=1 -json ./... | tee "$log" | build/testreport "${options[@]}"

@@ -83,7 +83,7 @@ func newSandboxRemoveCommand(w World) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm ID...",
 		Short: "End sandboxes, running or not, and delete their state",
-		Args: func(cmd *cobra.Command, ids []string) error {
+		Args: func(_ *cobra.Command, ids []string) error {
 			if len(ids) == 0 {
 				return usageError{errors.New("no sandbox given"), "ralph sandbox ls lists them"}
 			}

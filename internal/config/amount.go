@@ -11,8 +11,11 @@ const (
 	// MaxDuration is the longest time that can be asked for.
 	MaxDuration = 30 * 24 * time.Hour
 
-	// MinCPUs and MaxCPUs bound the processors of one sandbox.
-	MinCPUs, MaxCPUs = 0.01, 1024
+	// MinCPUs is the smallest share of a processor that can be asked for.
+	MinCPUs = 0.01
+
+	// MaxCPUs is the largest number of processors that can be asked for.
+	MaxCPUs = 1024
 )
 
 // ParseDuration reads a time such as "90s", "8h", "1h30m" or "2d12h". It must

@@ -1,7 +1,6 @@
 package door
 
 import (
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -89,7 +88,7 @@ func (s *Stream) WriteTo(w io.Writer) (int64, error) {
 	var total int64
 	for {
 		data, err := s.next()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // the error of a dead session wraps it, and is no end
 			return total, nil
 		}
 		if err != nil {
@@ -189,7 +188,7 @@ func (s *Stream) ReadFrom(r io.Reader) (int64, error) {
 				return total, err
 			}
 		}
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { // as above
 			return total, nil
 		}
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -221,6 +223,16 @@ func TestClosedStreamsAreForgotten(t *testing.T) {
 			t.Errorf("%s: %d live of %d streams", name, s.live, len(s.streams))
 		}
 		s.mu.Unlock()
+	}
+}
+
+// The error of a dead session wraps io.EOF. To copy from one is no success.
+func TestReadFromTakesNoWrappedEndForAnEnd(t *testing.T) {
+	l, guest := newSessions(t)
+	stream, _ := newStreams(t, l, guest)
+	dead := iotest.ErrReader(fmt.Errorf("the door is shut: %w", io.EOF))
+	if _, err := stream.ReadFrom(dead); err == nil {
+		t.Error("copied to the end")
 	}
 }
 

@@ -23,9 +23,9 @@ func (l *linkCount) see(info fs.FileInfo) {
 	if l.missing == nil {
 		l.missing = map[inode]uint64{}
 	}
-	file := inode{uint64(stat.Dev), stat.Ino}
+	file := inode{uint64(stat.Dev), stat.Ino} //nolint:unconvert // signed on some systems
 	if _, seen := l.missing[file]; !seen {
-		l.missing[file] = uint64(stat.Nlink)
+		l.missing[file] = uint64(stat.Nlink) //nolint:unconvert // narrower on some systems
 	}
 	l.missing[file]--
 }

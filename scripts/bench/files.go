@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 )
 
 // gitStatus is a repository of Go's own sources, looked at twice before it is
 // measured.
 func (b *bench) gitStatus() error {
 	repo := filepath.Join(b.dir, "repo")
-	if err := os.CopyFS(repo, os.DirFS(filepath.Join(runtime.GOROOT(), "src"))); err != nil {
+	if err := os.CopyFS(repo, os.DirFS(filepath.Join(b.goRoot, "src"))); err != nil {
 		return fmt.Errorf("copying sources: %w", err)
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=b", "-c", "user.email=b@example.com", "commit", "-qm", "all"}} {
@@ -72,7 +71,7 @@ func (b *bench) goBuild() error {
 			return err
 		}
 	}
-	goTool := filepath.Join(runtime.GOROOT(), "bin", "go")
+	goTool := filepath.Join(b.goRoot, "bin", "go")
 	script := "cd " + project + " && rm -rf /tmp/bench-cache && GOCACHE=/tmp/bench-cache GOFLAGS=-mod=mod CGO_ENABLED=0 " + goTool + " build -o /tmp/bench-hello ."
 	return b.compare("`go build` of a web server, empty cache", "", 1, "sh", "-c", script)
 }

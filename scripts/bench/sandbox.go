@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +25,7 @@ type bench struct {
 	ctx      context.Context
 	ralph    string
 	dir      string
+	goRoot   string
 	engine   sandbox.Engine
 	box      sandbox.Sandbox
 	upstream *httptest.Server
@@ -35,11 +36,21 @@ func newBench(ctx context.Context, ralph string) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
+	goRoot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("looking for Go: %w", err)
+	}
 	base, err := os.MkdirTemp("", "ralph-bench-")
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{ctx: ctx, ralph: ralph, dir: filepath.Join(base, "work"), engine: gvisor.New(filepath.Join(base, "state"), ralph)}
+	b := &bench{
+		ctx:    ctx,
+		ralph:  ralph,
+		dir:    filepath.Join(base, "work"),
+		goRoot: strings.TrimSpace(string(goRoot)),
+		engine: gvisor.New(filepath.Join(base, "state"), ralph),
+	}
 	err = errors.Join(os.Chmod(base, 0o755), os.Mkdir(b.dir, 0o755), os.Setenv("RALPH_STATE_DIR", filepath.Join(base, "state")),
 		os.Mkdir(filepath.Join(base, "state"), 0o711))
 	if err != nil {
@@ -71,8 +82,8 @@ func (b *bench) create(dir string) (sandbox.Sandbox, error) {
 		Network: sandbox.NetworkGate,
 		Gate:    gate.New(gate.Config{Policy: policy}).Serve,
 	}
-	if root := runtime.GOROOT(); !strings.HasPrefix(root, "/usr/") {
-		spec.Mounts = append(spec.Mounts, sandbox.Mount{Source: root, Target: root, ReadOnly: true})
+	if !strings.HasPrefix(b.goRoot, "/usr/") {
+		spec.Mounts = append(spec.Mounts, sandbox.Mount{Source: b.goRoot, Target: b.goRoot, ReadOnly: true})
 	}
 	return b.engine.Create(b.ctx, spec)
 }

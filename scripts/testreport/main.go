@@ -23,7 +23,6 @@ func main() {
 	flag.Func("skipped", "a `text` to list among what was skipped", appendTo(&o.skipped))
 	flag.Parse()
 	if err := report(os.Stdin, os.Stdout, o); err != nil {
-		fmt.Fprintln(os.Stderr, "testreport:", err)
 		os.Exit(1)
 	}
 }
@@ -37,21 +36,25 @@ func appendTo(list *[]string) func(string) error {
 	}
 }
 
-// report prints everything. Its error says that the tests do not count as passed.
+// report prints everything. Its error, which it prints too, says that the tests do
+// not count as passed.
 func report(in io.Reader, out io.Writer, o options) error {
 	r := results{noSkip: o.noSkip, byName: map[string]*result{}, builds: map[string]*clip{}}
-	readErr := r.read(in, out)
+	err := r.read(in, out)
 	broken := r.printFailures(out)
 	r.printSkipped(out, o.skipped)
 	n := r.count()
-	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", n[passed], n[failed], n[skipped])
 	switch {
-	case readErr != nil:
-		return fmt.Errorf("reading the output of go test: %w", readErr)
+	case err != nil:
+		err = fmt.Errorf("reading the output of go test: %w", err)
 	case broken:
-		return errors.New("not everything passed")
+		err = errors.New("not everything passed")
 	case n[passed] == 0:
-		return errors.New("no test ran")
+		err = errors.New("no test ran")
 	}
-	return nil
+	if err != nil {
+		fmt.Fprintf(out, "\n%v\n", err)
+	}
+	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", n[passed], n[failed], n[skipped])
+	return err
 }
