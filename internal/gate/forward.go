@@ -115,6 +115,7 @@ func (x *exchange) forward(t target) {
 		ErrorHandler:   func(_ http.ResponseWriter, _ *http.Request, err error) { x.forwardFailed(t, err) },
 		ErrorLog:       log.New(io.Discard, "", 0),
 		FlushInterval:  -1, // what came is passed on at once
+		BufferPool:     x.proxy.buffers,
 	}
 	reverse.ServeHTTP(w, out)
 }

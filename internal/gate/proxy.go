@@ -31,6 +31,7 @@ type Proxy struct {
 	log       func(Event)
 	dialer    *dialer
 	transport *http.Transport
+	buffers   *buffers
 	server    *http.Server
 	limiter   *limiter
 	open      registry
@@ -60,6 +61,7 @@ func New(c Config) *Proxy {
 		p.log = func(Event) {}
 	}
 	p.transport = newTransport(p.dialer)
+	p.buffers = &buffers{}
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.handle),
 		ReadHeaderTimeout: limits.HeaderTimeout,

@@ -20,7 +20,8 @@ import (
 type processes struct {
 	sentry, gofer int
 	handles       []int        // of both; they stay valid when the numbers are given away
-	tables        atomic.Int64 // bytes of the guest's page tables, when last counted
+	guestTables   atomic.Int64 // bytes of page tables, when last counted
+	guestWritten  atomic.Int64 // bytes written through mapped files, when last counted
 	guestMemory   string       // the sentry's descriptor of the file that all memory inside is part of
 }
 
@@ -71,7 +72,7 @@ func (p *processes) memory() (int64, error) {
 	if err := unix.Stat(p.guestMemory, &stat); err != nil {
 		return 0, fmt.Errorf("measuring the sandbox's memory: %w", err)
 	}
-	used := stat.Blocks*512 + p.tables.Load()
+	used := stat.Blocks*512 + p.guestTables.Load()
 	for _, pid := range []int{p.sentry, p.gofer} {
 		private, err := privateMemory(pid)
 		if err != nil {
@@ -82,14 +83,19 @@ func (p *processes) memory() (int64, error) {
 	return used, nil
 }
 
-// countTables adds up the page tables of the guest's processes. Memory that many
-// processes share is counted once, but each has tables of its own for it.
-func (p *processes) countTables() {
-	var total int64
+// countGuest looks at the guest's own processes, one by one: at their page
+// tables, since memory that many share is counted once but each has tables for
+// it, and at what they wrote through mapped files.
+func (p *processes) countGuest() {
+	var tables, written int64
 	for queue := children(p.sentry); len(queue) > 0; queue = append(queue[1:], children(queue[0])...) {
-		total += pageTables(queue[0])
+		tables += pageTables(queue[0])
+		if n, err := bytesWritten(queue[0]); err == nil { // it may have ended; its parent has its count then
+			written += n
+		}
 	}
-	p.tables.Store(total)
+	p.guestTables.Store(tables)
+	p.guestWritten.Store(written)
 }
 
 func pageTables(pid int) int64 {
@@ -130,13 +136,7 @@ func (p *processes) written() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	total += sentry
-	for queue := children(p.sentry); len(queue) > 0; queue = append(queue[1:], children(queue[0])...) {
-		if n, err := bytesWritten(queue[0]); err == nil { // it may have ended; its parent has its count then
-			total += n
-		}
-	}
-	return total, nil
+	return total + sentry + p.guestWritten.Load(), nil
 }
 
 // bytesWritten is the kernel's count for a process and the children it has

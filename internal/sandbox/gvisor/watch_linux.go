@@ -12,7 +12,7 @@ const (
 	// memoryInterval bounds how far a sandbox can run past its memory limit: a
 	// guest touches about a gigabyte of new memory in a quarter of a second.
 	memoryInterval = 20 * time.Millisecond
-	// diskInterval is longer because counting looks at every process.
+	// diskInterval is longer: disks are slower than memory.
 	diskInterval = 100 * time.Millisecond
 )
 
@@ -33,7 +33,6 @@ func (b *box) watch(p *processes) error {
 			return err
 		}
 		go b.hold(memoryInterval, "memory", limits.Memory, p.memory)
-		go b.countTables(p)
 	}
 	if limits.Disk > 0 {
 		if _, err := p.written(); err != nil {
@@ -44,6 +43,9 @@ func (b *box) watch(p *processes) error {
 			written, err := p.written()
 			return max(written, use.taken(ctx)), err
 		})
+	}
+	if limits.Memory > 0 || limits.Disk > 0 {
+		go b.countGuest(p)
 	}
 	return nil
 }
@@ -69,9 +71,9 @@ func (b *box) hold(interval time.Duration, limit string, allowed int64, used fun
 	}
 }
 
-// countTables keeps the count of page tables fresh. It looks at every process, so
-// it rests in proportion to the time that takes.
-func (b *box) countTables(p *processes) {
+// countGuest keeps the counts of the guest's processes fresh. It looks at every
+// one, so it rests in proportion to the time that takes.
+func (b *box) countGuest(p *processes) {
 	pause := diskInterval
 	for {
 		select {
@@ -80,7 +82,7 @@ func (b *box) countTables(p *processes) {
 		case <-time.After(pause):
 		}
 		began := time.Now()
-		p.countTables()
+		p.countGuest()
 		pause = diskInterval + restraint*time.Since(began)
 	}
 }
