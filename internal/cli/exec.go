@@ -60,6 +60,14 @@ workspace, then your own configuration file.`,
 		},
 	}
 	opts.addFlags(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("engine", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		names := []string{config.EngineAuto}
+		list, _, _ := w.engines()
+		for _, e := range list {
+			names = append(names, e.Name())
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
 	return cmd
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
-// testNamespace has a workspace at /work, another mount inside it, a read-only
+// testNamespace has a workspace at /space, another mount inside it, a read-only
 // one, and links that lead in all directions.
 func testNamespace(t testing.TB) *namespace {
 	t.Helper()
@@ -29,8 +29,8 @@ func testNamespace(t testing.TB) *namespace {
 		}
 	}
 	n, err := newNamespace([]sandbox.Mount{
-		{Source: outer, Target: "/work", Protect: []string{"locked"}},
-		{Source: inner, Target: "/work/inner"},
+		{Source: outer, Target: "/space", Protect: []string{"locked"}},
+		{Source: inner, Target: "/space/inner"},
 		{Source: fixed, Target: "/fixed", ReadOnly: true},
 	})
 	if err != nil {
@@ -43,16 +43,16 @@ func testNamespace(t testing.TB) *namespace {
 func TestNamespaceResolves(t *testing.T) {
 	n := testNamespace(t)
 	for guest, want := range map[string]string{
-		"/work/dir":              "/work/dir",
-		"/work//dir/./sub/":      "/work/dir/sub",
-		"/work/new":              "/work/new",
-		"/work/inner/x":          "/work/inner/x",
-		"/work/deep/x":           "/work/inner/x",
-		"/work/up/work":          "/work",
-		"/../../tmp/x":           "/tmp/x",
-		"/work/fixed/x":          "/fixed/x",
-		"/work/dir/back/x":       "/work/locked/x",
-		"/work/inner/../dir/sub": "/work/dir/sub",
+		"/space/dir":              "/space/dir",
+		"/space//dir/./sub/":      "/space/dir/sub",
+		"/space/new":              "/space/new",
+		"/space/inner/x":          "/space/inner/x",
+		"/space/deep/x":           "/space/inner/x",
+		"/space/up/space":         "/space",
+		"/../../tmp/x":            "/tmp/x",
+		"/space/fixed/x":          "/fixed/x",
+		"/space/dir/back/x":       "/space/locked/x",
+		"/space/inner/../dir/sub": "/space/dir/sub",
 	} {
 		if p, err := n.resolve("test", guest, true); err != nil || p.guest != want {
 			t.Errorf("%s leads to %q, %v, want %s", guest, p.guest, err, want)
@@ -67,17 +67,17 @@ func TestNamespaceRefuses(t *testing.T) {
 		err  error
 		want error
 	}{
-		{"a link to the host", n.mkdir("/work/host/x"), syscall.ENOENT},
-		{"a loop", n.mkdir("/work/loop/x"), syscall.ELOOP},
-		{"a missing parent", n.mkdir("/work/missing/x"), syscall.ENOENT},
+		{"a link to the host", n.mkdir("/space/host/x"), syscall.ENOENT},
+		{"a loop", n.mkdir("/space/loop/x"), syscall.ELOOP},
+		{"a missing parent", n.mkdir("/space/missing/x"), syscall.ENOENT},
 		{"the root", n.mkdir("/x"), syscall.EROFS},
 		{"a read-only mount", n.mkdir("/fixed/x"), syscall.EROFS},
-		{"a read-only mount by a link", n.mkdir("/work/fixed/x"), syscall.EROFS},
-		{"a protected folder by a link", n.touch("/work/dir/back/x"), syscall.EROFS},
-		{"moving a protected folder", n.rename("/work/locked", "/work/x"), syscall.EROFS},
-		{"moving over a protected folder", n.rename("/work/dir", "/work/locked"), syscall.EROFS},
-		{"moving a mount", n.rename("/work/inner", "/work/x"), syscall.EBUSY},
-		{"moving what holds a mount", n.rename("/work", "/tmp/x"), syscall.EBUSY},
+		{"a read-only mount by a link", n.mkdir("/space/fixed/x"), syscall.EROFS},
+		{"a protected folder by a link", n.touch("/space/dir/back/x"), syscall.EROFS},
+		{"moving a protected folder", n.rename("/space/locked", "/space/x"), syscall.EROFS},
+		{"moving over a protected folder", n.rename("/space/dir", "/space/locked"), syscall.EROFS},
+		{"moving a mount", n.rename("/space/inner", "/space/x"), syscall.EBUSY},
+		{"moving what holds a mount", n.rename("/space", "/tmp/x"), syscall.EBUSY},
 		{"removing a mount", n.unlink("/tmp"), syscall.EBUSY},
 	} {
 		if !errors.Is(tt.err, tt.want) {
@@ -90,8 +90,8 @@ func TestNamespaceRefuses(t *testing.T) {
 // leads to a file of the host that was not mounted, and that no error names one.
 func FuzzNamespaceStaysInside(f *testing.F) {
 	for _, seed := range []string{
-		"/", "", ".", "..", "/work/up/up/up", "/work/host/passwd", "/work/out/dir", "/work/loop", "/work/deep/../..",
-		"/tmp/../../../../etc/passwd", "/work/inner/../../work/dir/back/../..", "//work///up//", "/work/\x00", "/fixed/../work",
+		"/", "", ".", "..", "/space/up/up/up", "/space/host/passwd", "/space/out/dir", "/space/loop", "/space/deep/../..",
+		"/tmp/../../../../etc/passwd", "/space/inner/../../space/dir/back/../..", "//space///up//", "/space/\x00", "/fixed/../space",
 	} {
 		f.Add(seed)
 	}

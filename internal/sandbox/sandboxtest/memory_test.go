@@ -21,12 +21,12 @@ func TestMemoryConforms(t *testing.T) {
 	Conformance(t, NewMemory(), Options{OwnFiles: true})
 }
 
-// create makes a sandbox whose workspace is at /work.
+// create makes a sandbox whose workspace is at /space.
 func create(t *testing.T, m *Memory, change ...func(*sandbox.Spec)) (sb sandbox.Sandbox, workspace string) {
 	t.Helper()
 	workspace = t.TempDir()
 	spec := sandbox.Spec{
-		Mounts:  []sandbox.Mount{{Source: workspace, Target: "/work"}},
+		Mounts:  []sandbox.Mount{{Source: workspace, Target: "/space"}},
 		Env:     sandbox.BaseEnv(sandbox.NetworkNone),
 		Network: sandbox.NetworkNone,
 	}
@@ -65,11 +65,11 @@ func TestMemoryRunsShellScripts(t *testing.T) {
 	}{
 		{"pipes", "seq 1 5 | head -c 4 | cat", "1\n2\n", 0},
 		{"redirections", "echo a > f; echo b >> f; cat < f", "a\nb\n", 0},
-		{"errors can be joined to output", "ls missing 2>&1 | cat", "ls: /work/missing: no such file or directory\n", 0},
+		{"errors can be joined to output", "ls missing 2>&1 | cat", "ls: /space/missing: no such file or directory\n", 0},
 		{"globs see the guest's files", "touch b a; echo *", "a b\n", 0},
 		{"here-documents", "cat <<EOF\n$((1+1))\nEOF", "2\n", 0},
 		{"functions and conditions", `f() { test "$1" = x; }; if f x && ! f y; then echo yes; fi`, "yes\n", 0},
-		{"cd", "mkdir -p d/e && cd d/e && pwd && cd ../.. && pwd -P", "/work/d/e\n/work\n", 0},
+		{"cd", "mkdir -p d/e && cd d/e && pwd && cd ../.. && pwd -P", "/space/d/e\n/space\n", 0},
 		{"errexit", "set -e; false; echo on", "", 1},
 		{"a program that is missing", "missing; echo $?", "missing: not found\n127\n", 0},
 		{"command -v asks the guest's programs", "command -v cat; command -v git || echo none", "cat\nnone\n", 0},
@@ -112,7 +112,7 @@ func TestMemoryShowsNothingOfTheHost(t *testing.T) {
 	if got := read(t, secret); got != "classified" {
 		t.Errorf("the host's file holds %q", got)
 	}
-	if _, out := runIn(t, sb, "ls", "/"); out != "home\ntmp\nwork\n" {
+	if _, out := runIn(t, sb, "ls", "/"); out != "home\nspace\ntmp\n" {
 		t.Errorf("the root holds %q", out)
 	}
 }
@@ -137,7 +137,7 @@ func TestMemoryProgram(t *testing.T) {
 	if code != 9 || err != nil || stderr.String() != "thinking\n" {
 		t.Errorf("got %d, %v and %q", code, err, stderr.String())
 	}
-	if got := read(t, filepath.Join(workspace, "answer")); got != "--go value /work prompt" {
+	if got := read(t, filepath.Join(workspace, "answer")); got != "--go value /space prompt" {
 		t.Errorf("the answer is %q", got)
 	}
 	if code, _ := runIn(t, sb, "sh", "-c", "cd /tmp; echo hi | agent x; test -e answer && exit $?"); code != 0 {
