@@ -25,20 +25,21 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
 		return 0, err
 	}
 	began := time.Now()
-	io, err := openStreams(cmd)
+	pipes, err := openStreams(cmd)
 	if err != nil {
 		return 0, err
 	}
-	defer io.close()
-	pid, err := b.control.execute(b.execArgs(cmd, io))
-	io.started()
+	defer pipes.close()
+	pid, err := b.control.execute(b.execArgs(cmd, pipes))
+	pipes.started()
 	if err != nil {
 		return 0, b.startError(cmd, err)
 	}
 	code, err := b.await(ctx, pid, began)
+	// A caller who takes no output can still stop the wait for the rest of it.
 	stop := context.AfterFunc(ctx, func() { b.end(ctxCause(ctx, began)) })
 	defer stop()
-	outputErr := io.finish(b.ended)
+	outputErr := pipes.finish(b.ended)
 	if err == nil && code == 0 {
 		err = outputErr
 	}
@@ -62,7 +63,7 @@ func (b *box) gone() error {
 	return fmt.Errorf("%w: %w", sandbox.ErrGone, b.cause)
 }
 
-func (b *box) execArgs(cmd sandbox.Command, io *streams) *control.ExecArgs {
+func (b *box) execArgs(cmd sandbox.Command, pipes *streams) *control.ExecArgs {
 	dir := cmd.Dir
 	if dir == "" {
 		dir = b.spec.WorkDir()
@@ -81,7 +82,7 @@ func (b *box) execArgs(cmd sandbox.Command, io *streams) *control.ExecArgs {
 		Capabilities:     &auth.TaskCapabilities{},
 		NoNewPrivileges:  true,
 		StdioIsPty:       cmd.Terminal != nil,
-		FilePayload:      control.NewFilePayload(io.guest(), nil),
+		FilePayload:      control.NewFilePayload(pipes.guest(), nil),
 	}
 }
 
