@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
 // launcher is the running process at the top of a sandbox's tree. While it
@@ -128,6 +130,13 @@ var fatalLine = regexp.MustCompile(`(?m)FATAL ERROR: (.*)$`)
 func startFailure(log string) error {
 	matches := fatalLine.FindAllStringSubmatch(log, -1)
 	for _, m := range matches {
+		if strings.Contains(m[1], "mount_setattr") {
+			return &sandbox.UnavailableError{
+				Engine: Name,
+				Reason: "as root it needs id-mapped mounts, which this file system does not have: " + m[1],
+				Fix:    "run ralph as the owner of the workspace, or work on another file system",
+			}
+		}
 		if !strings.Contains(m[1], "cannot read client sync file") && !strings.Contains(m[1], "reading mounts file") {
 			return fmt.Errorf("starting the sandbox: %s", m[1])
 		}
