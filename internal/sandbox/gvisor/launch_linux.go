@@ -126,15 +126,27 @@ func (l *launcher) await(ctx context.Context, ready func() bool) error {
 // always the same.
 var fatalLine = regexp.MustCompile(`(?m)FATAL ERROR: (.*)$`)
 
+// knownFailures are those that a user can do something about.
+var knownFailures = []struct{ sign, reason, fix string }{
+	{
+		"mount_setattr",
+		"as root it needs id-mapped mounts, which the workspace's file system does not have",
+		"run ralph as the owner of the workspace, or work on another file system",
+	},
+	{
+		"we don't have CAP_SYS_ADMIN",
+		"as root it needs CAP_SYS_ADMIN, which this container does not give",
+		"run ralph as an ordinary user in the container, or give the container that capability",
+	},
+}
+
 // startFailure turns gVisor's log into an error that names the cause.
 func startFailure(log string) error {
 	matches := fatalLine.FindAllStringSubmatch(log, -1)
 	for _, m := range matches {
-		if strings.Contains(m[1], "mount_setattr") {
-			return &sandbox.UnavailableError{
-				Engine: Name,
-				Reason: "as root it needs id-mapped mounts, which this file system does not have: " + m[1],
-				Fix:    "run ralph as the owner of the workspace, or work on another file system",
+		for _, k := range knownFailures {
+			if strings.Contains(m[1], k.sign) {
+				return &sandbox.UnavailableError{Engine: Name, Reason: k.reason, Fix: k.fix}
 			}
 		}
 		if !strings.Contains(m[1], "cannot read client sync file") && !strings.Contains(m[1], "reading mounts file") {
