@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -240,7 +239,3 @@ func (o *execOptions) exec(ctx context.Context, w World, box sandbox.Sandbox) er
 	}
 	return nil
 }
-
-// startTimeout bounds the creation of a sandbox, which takes a fraction of a
-// second.
-const startTimeout = time.Minute

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/agent-loop/ralph/internal/config"
@@ -49,20 +48,17 @@ func (e commandExit) Error() string { return fmt.Sprintf("the command exited wit
 // report prints an error and returns the exit code that goes with it. What went
 // wrong beside a command's own failure, as in cleaning up, is printed too.
 func report(w io.Writer, err error) int {
-	code := exitOK
 	if err == nil {
-		return code
+		return exitOK
 	}
-	for _, e := range slices.Backward(parts(err)) {
+	all := parts(err)
+	for _, e := range all {
 		var exited commandExit
-		if errors.As(e, &exited) {
-			code = int(exited)
-			continue
+		if !errors.As(e, &exited) {
+			say(w, e)
 		}
-		code = exitCode(e)
-		defer say(w, e)
 	}
-	return code
+	return exitCode(all[0]) // what came first; the rest is cleaning up
 }
 
 // parts are the errors that errors.Join has put together.
@@ -93,6 +89,7 @@ func say(w io.Writer, err error) {
 
 func exitCode(err error) int {
 	var (
+		exited      commandExit
 		usage       usageError
 		badConfig   *config.Error
 		refused     *sandbox.RefusedError
@@ -102,6 +99,8 @@ func exitCode(err error) int {
 		boundary    boundaryError
 	)
 	switch {
+	case errors.As(err, &exited):
+		return int(exited)
 	case errors.As(err, &usage), errors.As(err, &badConfig), errors.As(err, &refused):
 		return exitUsage
 	case errors.As(err, &limit):

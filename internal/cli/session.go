@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/sandbox"
 	"github.com/agent-loop/ralph/internal/workspace"
 )
+
+// startTimeout bounds the creation of a sandbox, which takes a fraction of a
+// second.
+const startTimeout = time.Minute
 
 // session is one sandbox from claim to clean-up.
 type session struct {

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/agent-loop/ralph/internal/sandbox/gvisor"
 )
 
 type versionInfo struct {
@@ -41,7 +43,7 @@ func newVersionCommand(w World) *cobra.Command {
 }
 
 func currentVersion() versionInfo {
-	v := versionInfo{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := versionInfo{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, GVisor: gvisor.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
@@ -50,11 +52,6 @@ func currentVersion() versionInfo {
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
 			v.Commit = s.Value
-		}
-	}
-	for _, dep := range info.Deps {
-		if dep.Path == "gvisor.dev/gvisor" {
-			v.GVisor = dep.Version
 		}
 	}
 	return v

@@ -210,18 +210,7 @@ func TestForwardEnds(t *testing.T) {
 		"listener": {func(_ func(), inner net.Listener) { inner.Close() }, net.ErrClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, g, err := Pair()
-			if err != nil {
-				t.Skip(err)
-			}
-			l, err := NewListener(h)
-			if err != nil {
-				t.Fatal(err)
-			}
-			inner, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			l, g, inner := newEnds(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"testing"
 	"time"
 )
@@ -68,24 +69,32 @@ func newStreams(t testing.TB, l *Listener, guest *session) (hostEnd, guestEnd *S
 	return conn.(*Stream), guestEnd
 }
 
-// newForward runs Forward behind a loopback listener, whose address it returns.
-func newForward(t testing.TB) (*Listener, string) {
+// newEnds returns what a door is made of: the host's listener, the guest's
+// descriptor, and the guest's own listener on loopback.
+func newEnds(t testing.TB) (l *Listener, guest *os.File, inner net.Listener) {
 	t.Helper()
-	h, g, err := Pair()
+	h, guest, err := Pair()
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := NewListener(h)
+	l, err = NewListener(h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	inner, err = net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l, guest, inner
+}
+
+// newForward runs Forward behind a loopback listener, whose address it returns.
+func newForward(t testing.TB) (*Listener, string) {
+	t.Helper()
+	l, g, inner := newEnds(t)
 	ended := make(chan error, 1)
 	go func() { ended <- Forward(context.Background(), g, inner) }()
 	t.Cleanup(func() {

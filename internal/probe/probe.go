@@ -2,7 +2,6 @@ package probe
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -110,6 +109,3 @@ func (v Verdict) exitCode() int {
 		return ExitError
 	}
 }
-
-// String is what a list of probes shows.
-func (p Probe) String() string { return fmt.Sprintf("%s: %s", p.Name, p.Tries) }

@@ -62,13 +62,7 @@ func (h Host) CheckRootfs(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	why, fix := CheckPath(dir)
-	if why == "" {
-		why, fix = h.refuseSource(dir)
-	}
-	if why == "" {
-		why, fix = h.real().refuseSource(realPath(dir))
-	}
+	why, fix := h.refusePath(dir)
 	if info, err := os.Stat(dir); why == "" && (err != nil || !info.IsDir()) {
 		why, fix = "it is not a folder", "unpack the root file system first"
 	}
@@ -82,7 +76,7 @@ func (h Host) CheckRootfs(dir string) error {
 // protected on one way would be open on the other.
 func refuseOverlap(m Mount, before []Mount) (why, fix string) {
 	for _, other := range before {
-		if !m.ReadOnly && !other.ReadOnly && (within(m.Source, other.Source) || within(other.Source, m.Source)) {
+		if !m.ReadOnly && !other.ReadOnly && Overlap(m.Source, other.Source) {
 			return fmt.Sprintf("it shares files with %s, which is writable already", other.Source), "mount it read-only, or not at all"
 		}
 		if why, fix = refusePlace(m, other); why != "" {
@@ -92,20 +86,26 @@ func refuseOverlap(m Mount, before []Mount) (why, fix string) {
 	return "", ""
 }
 
+// refusePath refuses a path of the host that no sandbox may see, as it is
+// written and as the kernel sees it.
+func (h Host) refusePath(path string) (why, fix string) {
+	if why, fix = CheckPath(path); why != "" {
+		return why, fix
+	}
+	if why, fix = h.refuseSource(path); why != "" {
+		return why, fix
+	}
+	return h.real().refuseSource(realPath(path))
+}
+
 func (h Host) refuse(m Mount) (why, fix string) {
-	if why, fix = CheckPath(m.Source); why != "" {
-		return why, fix
-	}
-	if why, fix = h.refuseSource(m.Source); why != "" {
-		return why, fix
-	}
-	if why, fix = h.real().refuseSource(realPath(m.Source)); why != "" {
+	if why, fix = h.refusePath(m.Source); why != "" {
 		return why, fix
 	}
 	if why, fix = refuseKind(m.Source); why != "" {
 		return why, fix
 	}
-	if !m.ReadOnly && h.Program != "" && within(realPath(h.Program), realPath(m.Source)) {
+	if !m.ReadOnly && h.Program != "" && Within(realPath(h.Program), realPath(m.Source)) {
 		return "ralph itself lies in it, and the agent could replace it", "install ralph elsewhere: make install"
 	}
 	return badTarget(m.Target)
@@ -187,7 +187,7 @@ func badTarget(target string) (why, fix string) {
 		return fmt.Sprintf("it would hide %s of the sandbox", target), fixTarget
 	}
 	for _, t := range forbiddenTargets {
-		if within(target, t) {
+		if Within(target, t) {
 			return fmt.Sprintf("%s inside belongs to the sandbox", t), fixTarget
 		}
 	}
@@ -261,13 +261,13 @@ func (h Host) refuseSource(source string) (why, fix string) {
 	switch {
 	case filepath.Dir(source) == source:
 		return "that is the whole file system", fixSource
-	case h.Home != "" && within(h.Home, source), isHome(source):
+	case h.Home != "" && Within(h.Home, source), isHome(source):
 		return "it is or holds a home directory, with its keys and tokens", fixSource
-	case h.State != "" && (within(source, h.State) || within(h.State, source)):
+	case h.State != "" && Overlap(source, h.State):
 		return "it holds ralph's own state, with the records of other runs", fixSource
 	}
 	for _, dir := range systemDirs {
-		if within(source, dir) || within(dir, source) {
+		if Overlap(source, dir) {
 			return fmt.Sprintf("%s belongs to the system", dir), fixSource
 		}
 	}
@@ -285,8 +285,7 @@ func (h Host) refuseSource(source string) (why, fix string) {
 // secretIn returns the secret below home that source is, holds or lies in.
 func secretIn(home, source string) string {
 	for _, name := range secretNames {
-		secret := filepath.Join(home, name)
-		if within(source, secret) || within(secret, source) {
+		if Overlap(source, filepath.Join(home, name)) {
 			return name
 		}
 	}
@@ -295,7 +294,7 @@ func secretIn(home, source string) string {
 
 // otherRun reports whether path lies in a .ralph folder that is not this run's.
 func (h Host) otherRun(path string) bool {
-	if h.Run != "" && within(path, h.Run) {
+	if h.Run != "" && Within(path, h.Run) {
 		return false
 	}
 	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
@@ -325,10 +324,4 @@ func refuseKind(source string) (why, fix string) {
 		f.Close()
 	}
 	return "", ""
-}
-
-// within reports whether path is dir or lies below it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

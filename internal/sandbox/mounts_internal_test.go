@@ -68,8 +68,8 @@ func TestWithin(t *testing.T) {
 		{"/b/a", "/a", false},
 		{"a", "/a", false},
 	} {
-		if got := within(tt.path, tt.dir); got != tt.want {
-			t.Errorf("within(%q, %q) = %v", tt.path, tt.dir, got)
+		if got := Within(tt.path, tt.dir); got != tt.want {
+			t.Errorf("Within(%q, %q) = %v", tt.path, tt.dir, got)
 		}
 	}
 }

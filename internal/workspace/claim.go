@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"syscall"
 	"time"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
 // BusyError means that another process works on the folder.
@@ -123,7 +125,7 @@ func CheckFree(stateDir, path string) error {
 	}
 	for _, file := range files {
 		h := currentHolder(file)
-		if h.Workspace == "" || h.PID == os.Getpid() || !overlap(h.Workspace, path) {
+		if h.Workspace == "" || h.PID == os.Getpid() || !sandbox.Overlap(h.Workspace, path) {
 			continue
 		}
 		c, err := openClaim(file, 0)
@@ -135,15 +137,6 @@ func CheckFree(stateDir, path string) error {
 		}
 	}
 	return nil
-}
-
-func overlap(a, b string) bool {
-	for _, pair := range [][2]string{{a, b}, {b, a}} {
-		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {
-			return true
-		}
-	}
-	return false
 }
 
 // openClaim opens and locks a claim file and reads what its last holder wrote.

@@ -66,8 +66,11 @@ func survey(ctx context.Context, root *os.Root, extra []string) (protect, missin
 // missingParts returns name and the folders above it, as far as they do not
 // exist. None may be a link: what it leads to could be changed.
 func missingParts(root *os.Root, name string) ([]string, error) {
-	var absent []string
-	for _, part := range append(foldersAbove(name), name) {
+	var absent, parts []string
+	for _, dir := range sandbox.FoldersAbove(name) {
+		parts = append(parts, dir+string(filepath.Separator))
+	}
+	for _, part := range append(parts, name) {
 		info, err := root.Lstat(filepath.Clean(part))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -79,16 +82,6 @@ func missingParts(root *os.Root, name string) ([]string, error) {
 		}
 	}
 	return absent, nil
-}
-
-// foldersAbove returns the folders on the way to name, topmost first, each with
-// a slash at its end.
-func foldersAbove(name string) []string {
-	var above []string
-	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
-		above = append([]string{dir + string(filepath.Separator)}, above...)
-	}
-	return above
 }
 
 // protectedNames joins the fixed list and the configuration's additions.
@@ -124,7 +117,7 @@ func outermost(names []string) []string {
 	var kept []string
 	seen := map[string]bool{}
 	for _, name := range names {
-		inner := slices.ContainsFunc(foldersAbove(name), func(dir string) bool { return protected[filepath.Clean(dir)] })
+		inner := slices.ContainsFunc(sandbox.FoldersAbove(name), func(dir string) bool { return protected[dir] })
 		if !inner && !seen[name] {
 			seen[name] = true
 			kept = append(kept, name)
@@ -208,8 +201,8 @@ func removeStandIn(root *os.Root, name string) error {
 // reachedByFolders reports whether all above name are folders, as they were when
 // a stand-in was made there. What lies behind a link now is not ours.
 func reachedByFolders(root *os.Root, name string) bool {
-	return !slices.ContainsFunc(foldersAbove(filepath.Clean(name)), func(dir string) bool {
-		info, err := root.Lstat(filepath.Clean(dir))
+	return !slices.ContainsFunc(sandbox.FoldersAbove(filepath.Clean(name)), func(dir string) bool {
+		info, err := root.Lstat(dir)
 		return err != nil && !errors.Is(err, fs.ErrPermission) || err == nil && !info.IsDir()
 	})
 }

@@ -18,21 +18,6 @@ import (
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
-func TestParents(t *testing.T) {
-	for path, want := range map[string][]string{
-		"a":         nil,
-		"a/b":       {"a"},
-		"a/b/c/d":   {"a", "a/b", "a/b/c"},
-		".git":      nil,
-		"sub/.git":  {"sub"},
-		"a//b/./c/": {"a", "a/b", "a/b/c"}, // a slash at the end names what is in it
-	} {
-		if got := parents(path); !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", path, got, want)
-		}
-	}
-}
-
 func TestInsideOther(t *testing.T) {
 	for _, tt := range []struct {
 		target string

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
@@ -140,7 +139,7 @@ func (k *skeleton) userMounts(m sandbox.Mount, spec sandbox.Spec, ids identity) 
 		if covered(path, m.Protect) {
 			continue
 		}
-		for _, dir := range parents(path) {
+		for _, dir := range sandbox.FoldersAbove(path) {
 			if !pinned[dir] {
 				pinned[dir] = true
 				mounts = append(mounts, ids.mapped(bindMount(filepath.Join(m.Source, dir), filepath.Join(m.Target, dir), m.ReadOnly), info))
@@ -172,32 +171,15 @@ func isEmpty(path string) bool {
 
 // covered reports whether a folder above path is protected as a whole.
 func covered(path string, protect []string) bool {
-	for _, dir := range parents(path) {
-		if slices.Contains(protect, dir) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sandbox.FoldersAbove(path), func(dir string) bool { return slices.Contains(protect, dir) })
 }
 
 // insideOther reports whether a mount lies in another one of the user's, which
 // must then hold the mount point.
 func insideOther(m sandbox.Mount, spec sandbox.Spec) bool {
-	for _, other := range spec.Mounts {
-		if other.Target != m.Target && strings.HasPrefix(m.Target, other.Target+"/") {
-			return true
-		}
-	}
-	return false
-}
-
-// parents returns the folders above a relative path, topmost first.
-func parents(path string) []string {
-	var dirs []string
-	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
-		dirs = append([]string{dir}, dirs...)
-	}
-	return dirs
+	return slices.ContainsFunc(spec.Mounts, func(other sandbox.Mount) bool {
+		return other.Target != m.Target && sandbox.Within(m.Target, other.Target)
+	})
 }
 
 func writeConfig(dir string, spec sandbox.Spec, ids identity, mounts []specs.Mount) error {
@@ -274,10 +256,5 @@ func shareWithHost(spec sandbox.Spec, mounts []specs.Mount) map[string]string {
 }
 
 func fromUser(spec sandbox.Spec, m specs.Mount) bool {
-	for _, u := range spec.Mounts {
-		if m.Source == u.Source || strings.HasPrefix(m.Source, u.Source+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(spec.Mounts, func(u sandbox.Mount) bool { return sandbox.Within(m.Source, u.Source) })
 }

@@ -1,6 +1,7 @@
 package gvisor
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -8,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -47,7 +47,7 @@ func (e *Engine) Probe(context.Context) (sandbox.Info, error) {
 	}
 	return sandbox.Info{
 		Engine:         Name,
-		Version:        version(),
+		Version:        cmp.Or(Version(), "unknown"),
 		Boundary:       "user-space kernel (gVisor, systrap)",
 		Rootless:       os.Geteuid() != 0,
 		Networks:       []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkGate},
@@ -61,18 +61,6 @@ func (e *Engine) Probe(context.Context) (sandbox.Info, error) {
 		LimitProcesses: true,
 		LimitDisk:      true,
 	}, nil
-}
-
-// version is that of the gVisor that is linked in.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, dep := range info.Deps {
-			if dep.Path == "gvisor.dev/gvisor" {
-				return dep.Version
-			}
-		}
-	}
-	return "unknown"
 }
 
 // Create is part of the sandbox.Engine interface.
