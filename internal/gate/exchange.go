@@ -16,8 +16,13 @@ import (
 // deniedHeader marks an answer as a refusal by policy; its value is the reason.
 const deniedHeader = "X-Ralph-Denied"
 
-// deniedStatus answers what the policy denies.
-const deniedStatus = http.StatusForbidden
+// What the policy denies is answered so. A CONNECT gets another status, because
+// agents take a 403 from their proxy for a failed login and say so to the user;
+// a 502 is to them, and rightly, a host that is not reached.
+const (
+	deniedStatus        = http.StatusForbidden
+	deniedConnectStatus = http.StatusBadGateway
+)
 
 // exchange is one request on its way through the proxy.
 type exchange struct {
@@ -46,6 +51,8 @@ func (x *exchange) serve() {
 		x.forwardAbsolute()
 	case r.Method == http.MethodGet && r.RequestURI == "/health":
 		x.health()
+	case x.proxy.origin != nil && strings.HasPrefix(r.RequestURI, "/"):
+		x.serveOrigin()
 	default:
 		x.reject(http.StatusBadRequest, "this is a proxy: send CONNECT or an absolute URL")
 	}
@@ -86,7 +93,11 @@ func (x *exchange) malformed(reason string) {
 func (x *exchange) deny(t target, d Decision) {
 	x.event.decided(d)
 	x.w.Header().Set(deniedHeader, headerText(d.Reason))
-	x.answer(deniedStatus, denial(t, d))
+	status := deniedStatus
+	if x.r.Method == http.MethodConnect {
+		status = deniedConnectStatus
+	}
+	x.answer(status, denial(t, d))
 }
 
 // fail ends the exchange after the dialer's error.

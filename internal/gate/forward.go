@@ -93,7 +93,8 @@ func (x *exchange) forward(t target) {
 		x.deny(t, d)
 		return
 	}
-	body := &clientBody{ReadCloser: x.r.Body, control: http.NewResponseController(x.w), idle: x.proxy.limits.IdleTimeout}
+	x.event.Path = clip(x.r.URL.Path, 512)
+	body := x.clientBody()
 	w := &clientWriter{x: x, ResponseWriter: x.w}
 	defer func() {
 		x.event.BytesUp = body.count.Load()

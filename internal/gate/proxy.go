@@ -15,7 +15,9 @@ import (
 // Config is what a Proxy is made of. Only Policy must be set; without one,
 // everything is denied.
 type Config struct {
+	Run      string // names the run in events
 	Policy   *Policy
+	Origin   Origin      // answers requests to the gate itself; nil: only /health is
 	Resolver Resolver    // net.DefaultResolver if nil
 	Dial     DialFunc    // the host's network if nil
 	Log      func(Event) // called once for each request, from many goroutines; must not block long
@@ -25,7 +27,9 @@ type Config struct {
 
 // Proxy is the forward proxy. It may serve several listeners.
 type Proxy struct {
+	run       string
 	policy    *Policy
+	origin    Origin
 	password  string
 	limits    Limits
 	log       func(Event)
@@ -44,7 +48,9 @@ type Proxy struct {
 func New(c Config) *Proxy {
 	limits := c.Limits.withDefaults()
 	p := &Proxy{
+		run:      c.Run,
 		policy:   c.Policy,
+		origin:   c.Origin,
 		password: c.Password,
 		limits:   limits,
 		log:      c.Log,
@@ -141,7 +147,7 @@ func withClient(ctx context.Context, conn net.Conn) context.Context {
 // logUnserved notes a client whose bytes never became a request: net/http
 // answered it, or the time was up.
 func (p *Proxy) logUnserved() {
-	p.log(Event{Time: time.Now(), Reason: "no valid request in time"})
+	p.log(Event{Time: time.Now(), Run: p.run, Reason: "no valid request in time"})
 }
 
 // handle serves one request and logs one event, unless the proxy is closing.
@@ -153,7 +159,7 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		client: client,
 		w:      w,
 		r:      r,
-		event:  Event{Time: time.Now(), Method: clip(r.Method, 32), Host: clip(r.Host, 255)},
+		event:  Event{Time: time.Now(), Run: p.run, Method: clip(r.Method, 32), Host: clip(r.Host, 255)},
 	}
 	if !p.open.add(client) {
 		x.answer(http.StatusServiceUnavailable, "the gate is closing")

@@ -137,13 +137,18 @@ func (r *rig) client(t testing.TB, upstream *httptest.Server) *http.Client {
 // wantDenied checks the answer and the event of a refusal by policy.
 func wantDenied(t testing.TB, r *rig, resp *http.Response, body, reason string) {
 	t.Helper()
-	if resp.StatusCode != http.StatusForbidden || !strings.Contains(resp.Header.Get(deniedHeader), reason) {
-		t.Errorf("answer %s, %s %q; want 403 with %q", resp.Status, deniedHeader, resp.Header.Get(deniedHeader), reason)
+	e := r.event(t)
+	status := deniedStatus
+	if e.Method == http.MethodConnect {
+		status = deniedConnectStatus
+	}
+	if resp.StatusCode != status || !strings.Contains(resp.Header.Get(deniedHeader), reason) {
+		t.Errorf("answer %s, %s %q; want %d with %q", resp.Status, deniedHeader, resp.Header.Get(deniedHeader), status, reason)
 	}
 	if !strings.HasPrefix(body, "ralph: ") || !strings.Contains(body, reason) {
 		t.Errorf("body %q, want the reason %q", body, reason)
 	}
-	if e := r.event(t); e.Allowed || !strings.Contains(e.Reason, reason) || e.Status != http.StatusForbidden {
+	if e.Allowed || !strings.Contains(e.Reason, reason) || e.Status != status {
 		t.Errorf("event %+v, want a denial with %q", e, reason)
 	}
 }

@@ -93,6 +93,18 @@ func Parse(text string) (USD, error) {
 	return amount, nil
 }
 
+// MarshalJSON writes dollars as an exact decimal number, for people and for
+// programs that know no nano-dollars.
+func (a USD) MarshalJSON() ([]byte, error) {
+	return []byte(strings.ReplaceAll(a.String(), "$", "")), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (a *USD) UnmarshalJSON(text []byte) (err error) {
+	*a, err = Parse(string(text))
+	return err
+}
+
 // String shows cents, and as many digits more as the amount has.
 func (a USD) String() string {
 	if a < 0 {

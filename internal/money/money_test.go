@@ -1,6 +1,7 @@
 package money
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 )
@@ -69,5 +70,16 @@ func TestPricesRoundUpAndNeverWrap(t *testing.T) {
 	}
 	if Most.Times(2) != Most || Cent.Times(3) != 3*Cent {
 		t.Error("Times does not saturate")
+	}
+}
+
+func TestJSONIsAnExactNumberOfDollars(t *testing.T) {
+	text, err := json.Marshal(map[string]USD{"cost": 7500*Micro + 1})
+	if err != nil || string(text) != `{"cost":0.007500001}` {
+		t.Errorf("marshalled %s, %v", text, err)
+	}
+	var back map[string]USD
+	if err := json.Unmarshal(text, &back); err != nil || back["cost"] != 7500*Micro+1 {
+		t.Errorf("read back %v, %v", back, err)
 	}
 }
