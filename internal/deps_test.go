@@ -20,6 +20,11 @@ var allowed = map[string][]string{
 	"internal/cli":                 {"*"},
 	"scripts/bench":                {"*"},
 	"internal/workspace":           {"internal/sandbox"},
+	"internal/gate":                {"internal/money", "internal/secret"},
+	"internal/gate/meter":          {"internal/money"},
+	"internal/gate/budget":         {"internal/money"},
+	"internal/gate/model":          {"internal/gate", "internal/gate/meter", "internal/gate/budget", "internal/money", "internal/secret"},
+	"internal/token":               {"internal/secret"},
 	"internal/sandbox/gvisor":      {"internal/sandbox", "internal/door"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/probe"},
 }
