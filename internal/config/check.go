@@ -45,6 +45,15 @@ func aName(s string) string {
 	return ""
 }
 
+// aFileName takes a name that can stand for a file everywhere, or none.
+func aFileName(s string) string {
+	const may = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+	if len(s) > 64 || strings.Trim(s, may) != "" || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "-") {
+		return "is not a name of letters, digits, dots, dashes and underscores"
+	}
+	return ""
+}
+
 // aHostRule catches slips early; the gate has the last word on its rules.
 func aHostRule(s string) string {
 	switch why := aName(s); {

@@ -25,7 +25,7 @@
 //     [sandbox.resources], where the user says nothing, the defaults are.
 //   - The user's policy is an upper bound: deny < allowlist < allow-all. The
 //     user's engine may be exchanged for a stronger one only. The user's
-//     oci_runtime and agent.upstream stand; prefer = "strength" and
+//     oci_runtime stands; prefer = "strength" and
 //     use_bypass_permissions = false stand.
 //   - The user's allowed list is an upper bound: of the project's entries those
 //     remain that the user's list holds, written the same way. Under the user's
@@ -33,6 +33,9 @@
 //     list gets the user's. Addresses, localhost and raw connections in a
 //     project's list never count: they lead to the user's own network.
 //   - protect lists are united.
+//   - budget.name, [[credential]] and [[price]] of a project are never used, and
+//     agent.upstream only when it is a provider's own address: they say where the
+//     user's secrets go, whose money is spent and what counts as money.
 //   - On the host, outside any sandbox, the project cannot ask for
 //     use_bypass_permissions.
 //
@@ -50,6 +53,9 @@ type Config struct {
 	Sandbox    Sandbox
 	Budget     Budget
 	Validation Validation
+
+	Credentials []Credential // [[credential]]
+	Prices      []Price      // [[price]]
 }
 
 // Agent says who works.
@@ -104,6 +110,9 @@ type Budget struct {
 	MaxIterations int   // 0: no limit
 	MaxTokens     int64 // 0: no limit
 	MaxTime       time.Duration
+	Name          string // of a budget that several runs share; empty: the run's own
+	UnknownModel  string // what becomes of calls to a model without a known price
+	Steer         bool   // tell the model when most is spent
 }
 
 // Validation says how finished work is checked.
@@ -126,6 +135,9 @@ const (
 	PolicyDeny      = "deny"
 	PolicyAllowlist = "allowlist"
 	PolicyAllowAll  = "allow-all"
+
+	UnknownRefuse  = "refuse"
+	UnknownDearest = "dearest"
 )
 
 // What a sandbox gets where nobody says anything: enough for a large build. More
@@ -151,7 +163,7 @@ func Defaults() Config {
 			UseLocalImage:  true,
 			Network:        Network{Policy: PolicyAllowlist},
 		},
-		Budget: Budget{MaxCostUSD: 10, MaxIterations: 20, MaxTime: 8 * time.Hour},
+		Budget: Budget{MaxCostUSD: 10, MaxIterations: 20, MaxTime: 8 * time.Hour, UnknownModel: UnknownRefuse},
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 // Layer is what one source says: a file, the environment or the command line.
 // The zero value and a nil Layer say nothing.
 type Layer struct {
-	settings map[string]setting
+	settings    map[string]setting
+	credentials []Credential
+	prices      []Price
 }
 
 // setting is a checked value, of the type that its key has in Config.

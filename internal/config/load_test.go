@@ -50,6 +50,9 @@ max_cost_usd = 10.0
 max_iterations = 20
 max_tokens = 0
 max_time = "8h"
+name = ""                          # a name shares one budget among runs
+unknown_model = "refuse"           # refuse | dearest
+steer = false
 
 [validation]
 command = "go test ./..."
@@ -70,7 +73,7 @@ func TestFullFile(t *testing.T) {
 				Memory: 8 << 30, CPUs: 4, Processes: 512, Disk: 20 << 30, Timeout: time.Hour,
 			},
 		},
-		Budget:     Budget{MaxCostUSD: 10, MaxIterations: 20, MaxTime: 8 * time.Hour},
+		Budget:     Budget{MaxCostUSD: 10, MaxIterations: 20, MaxTime: 8 * time.Hour, UnknownModel: UnknownRefuse},
 		Validation: Validation{Command: "go test ./...", Trusted: []string{"**/*_test.go"}},
 	}
 	windows := "\ufeff" + strings.ReplaceAll(full, "\n", "\r\n")

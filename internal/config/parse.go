@@ -41,6 +41,10 @@ type reader struct {
 
 	section []string // the keys that follow belong here
 	skip    bool     // the section is unknown, and that was said
+
+	table     *table // the keys that follow belong to its last entry
+	tableLine int
+	entries   int
 }
 
 func (r *reader) walk() {
@@ -51,10 +55,13 @@ func (r *reader) walk() {
 		switch {
 		case node.Kind != unstable.KeyValue:
 			r.enter(node.Kind, parts, line)
+		case r.table != nil:
+			r.assignEntry(parts, node.Value(), line)
 		case !r.skip:
 			r.assign(slices.Concat(r.section, parts), node.Value(), line)
 		}
 	}
+	r.leaveTable()
 	var syntax *unstable.ParserError
 	if errors.As(r.parser.Error(), &syntax) {
 		r.complain(r.lineAt(len(r.data)-cap(syntax.Highlight)), "", "", "%s", printable(syntax.Message))
@@ -77,7 +84,11 @@ func (r *reader) key(node *unstable.Node) ([]string, int) {
 // enter begins a section.
 func (r *reader) enter(kind unstable.Kind, parts []string, line int) {
 	name := dotted(parts)
+	r.leaveTable()
 	r.section, r.skip = parts, true
+	if r.enterTable(kind, name, line) {
+		return
+	}
 	_, isKey := r.index.fields[name]
 	switch {
 	case isKey:

@@ -23,6 +23,7 @@ func Resolve(s Sources) (Config, []string) {
 	r.uniteProtect()
 	r.joinAllowed()
 	r.limitBypass()
+	r.takeEntries()
 	return r.cfg, r.notes
 }
 
@@ -175,6 +176,23 @@ func (r *resolver) limitBypass() {
 	r.cfg.Execution.UseBypassPermissions = false
 	if project, ok := r.Project.get(keyBypass); ok && project.value == true {
 		r.note("%s: %s = true is not used on the host: %s", project.origin, keyBypass, reason(setting{}, false))
+	}
+}
+
+// takeEntries takes the lists of the user's file. A project's would decide where
+// the user's secrets go, or what a model seems to cost.
+func (r *resolver) takeEntries() {
+	if r.User != nil {
+		r.cfg.Credentials, r.cfg.Prices = r.User.credentials, r.User.prices
+	}
+	if r.Project == nil {
+		return
+	}
+	for _, c := range r.Project.credentials {
+		r.note("%s: [[credential]] is not used: a project cannot say where secrets go; put it into your own file", c.Origin)
+	}
+	for _, p := range r.Project.prices {
+		r.note("%s: [[price]] is not used: a project cannot say what models cost; put it into your own file", p.Origin)
 	}
 }
 

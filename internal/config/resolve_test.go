@@ -103,6 +103,12 @@ func TestProjectMayOnlyTighten(t *testing.T) {
 		{`agent.upstream = "https://a.example"`, `agent.upstream = "https://b.example"`, "agent.upstream", `"https://a.example"`, `agent.upstream = "https://b.example" is not used, "https://a.example" stays: ` + user},
 
 		// Protected paths are united, in one spelling.
+		{"", `agent.upstream = "https://evil.example"`, "agent.upstream", `""`, `agent.upstream = "https://evil.example" is not used, "" stays: a project cannot decide that; say it in your own file or with a flag`},
+		{"", `agent.upstream = "https://api.openai.com"`, "agent.upstream", `"https://api.openai.com"`, ""},
+		{"", `budget.name = "team"`, "budget.name", `""`, `budget.name = "team" is not used, "" stays: a project cannot decide that; say it in your own file or with a flag`},
+		{`budget.name = "team"`, "", "budget.name", `"team"`, ""},
+		{"", `budget.unknown_model = "dearest"`, "budget.unknown_model", `"refuse"`, `budget.unknown_model = "dearest" is not used, "refuse" stays: a project cannot decide that; say it in your own file or with a flag`},
+
 		{`sandbox.protect = ["a", "b/"]`, `sandbox.protect = ["c", "./b"]`, keyProtect, `["a", "b", "c"]`, ""},
 
 		// Names: those of the project that the user's list holds.

@@ -52,7 +52,7 @@ func schema() []field {
 		at("agent.command", "the program and arguments of the agent \"command\"; the prompt is on its standard input", list(anArgument),
 			func(c *Config) *[]string { return &c.Agent.Command }, free),
 		at("agent.upstream", "where the gate sends model calls", text(anUpstream),
-			func(c *Config) *string { return &c.Agent.Upstream }, usersWord),
+			func(c *Config) *string { return &c.Agent.Upstream }, officialUpstream),
 
 		at("execution.mode", "in a sandbox or on the host", oneOf(ModeHost, ModeContainer),
 			func(c *Config) *string { return &c.Execution.Mode }, notAlone(ModeHost)),
@@ -100,6 +100,12 @@ func schema() []field {
 			func(c *Config) *int64 { return &c.Budget.MaxTokens }, atMostOrNone),
 		at("budget.max_time", "for the whole run", duration(),
 			func(c *Config) *time.Duration { return &c.Budget.MaxTime }, atMost),
+		at("budget.name", "shares one budget among all runs that name it", text(aFileName),
+			func(c *Config) *string { return &c.Budget.Name }, usersOnly),
+		at("budget.unknown_model", "what becomes of calls to a model without a known price", oneOf(UnknownRefuse, UnknownDearest),
+			func(c *Config) *string { return &c.Budget.UnknownModel }, notWider(UnknownRefuse, UnknownDearest)),
+		at("budget.steer", "tell the model when 80, 90 and 95 % are spent", boolean(),
+			func(c *Config) *bool { return &c.Budget.Steer }, free),
 
 		at("validation.command", "must pass before work counts as done", text(anyText),
 			func(c *Config) *string { return &c.Validation.Command }, free),

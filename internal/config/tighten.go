@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // rule says what remains of a project's value. base is what holds without the
@@ -65,6 +66,19 @@ func usersWord[T any](base T, said bool, project T) T {
 		return base
 	}
 	return project
+}
+
+// usersOnly never takes a project's value.
+func usersOnly[T any](base T, _ bool, _ T) T { return base }
+
+// officialUpstream lets a project name a provider's own address and no other:
+// the user's key goes there.
+func officialUpstream(base string, said bool, project string) string {
+	official := []string{"https://api.anthropic.com", "https://api.openai.com"}
+	if !said && slices.Contains(official, strings.TrimSuffix(project, "/")) {
+		return project
+	}
+	return base
 }
 
 // notWider takes words in order, narrow to wide. A default binds as well.
