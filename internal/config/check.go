@@ -22,6 +22,16 @@ func anyText(s string) string {
 	return ""
 }
 
+// noneOr takes what check takes, or nothing.
+func noneOr(check func(string) string) func(string) string {
+	return func(s string) string {
+		if s == "" {
+			return ""
+		}
+		return check(s)
+	}
+}
+
 // anArgument takes whatever a program can be given, also nothing.
 func anArgument(s string) string {
 	if strings.ContainsRune(s, 0) {

@@ -33,8 +33,8 @@
 //     list gets the user's. Addresses, localhost and raw connections in a
 //     project's list never count: they lead to the user's own network.
 //   - protect lists are united.
-//   - budget.name, [[credential]] and [[price]] of a project are never used, and
-//     agent.upstream only when it is a provider's own address: they say where the
+//   - agent.credential, budget.name, [[credential]] and [[price]] of a project are
+//     never used, and agent.upstream only when it is a provider's own address: they say where the
 //     user's secrets go, whose money is spent and what counts as money.
 //   - On the host, outside any sandbox, the project cannot ask for
 //     use_bypass_permissions.
@@ -64,6 +64,10 @@ type Agent struct {
 	Model    string   // empty: the agent's own choice
 	Command  []string // for the agent "command"
 	Upstream string   // where the gate sends model calls; empty: the agent's own
+
+	// Credential is where the agent's credential is: env:NAME, file:PATH,
+	// command:ARGV or store:NAME; empty: stored under the agent's name.
+	Credential string
 }
 
 // Execution says where the agent works and how freely.

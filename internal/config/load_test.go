@@ -19,6 +19,7 @@ name = "claude"                    # claude | codex | opencode | gemini | mini |
 model = "claude-sonnet-5"
 command = ["sh", "-c", "..."]      # for name = "command"; the prompt is on stdin
 upstream = "https://api.anthropic.com"   # where the gate sends model calls
+credential = ""                    # env:NAME | file:PATH | command:ARGV | store:NAME
 
 [execution]
 mode = "container"                 # host | container

@@ -54,6 +54,9 @@ func schema() []field {
 		at("agent.upstream", "where the gate sends model calls", text(anUpstream),
 			func(c *Config) *string { return &c.Agent.Upstream }, officialUpstream),
 
+		at("agent.credential", "where its credential is, when it is not stored: env:NAME, file:PATH, command:ARGV", text(noneOr(aSource)),
+			func(c *Config) *string { return &c.Agent.Credential }, usersOnly),
+
 		at("execution.mode", "in a sandbox or on the host", oneOf(ModeHost, ModeContainer),
 			func(c *Config) *string { return &c.Execution.Mode }, notAlone(ModeHost)),
 		at(keyBypass, "let the agent act without asking", boolean(),
