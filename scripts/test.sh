@@ -17,6 +17,13 @@ command -v go >/dev/null || { echo "Go is missing; see https://go.dev/dl/"; exit
 need git "the tests that use git"
 need curl "the test of the network from the command line"
 
+step "the real agents"
+if scripts/agents.sh; then
+  export RALPH_AGENTS=$PWD/build/agents
+else
+  skipped+=("the tests with real agents: they could not be installed; see above")
+fi
+
 step "formatting"
 unformatted=$(gofmt -l main.go internal scripts)
 [ -z "$unformatted" ] || { echo "gofmt would change: $unformatted"; exit 1; }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-loop/ralph/internal/agent"
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/sandbox"
 	"github.com/agent-loop/ralph/internal/workspace"
@@ -21,6 +22,9 @@ type execOptions struct {
 	env       []string
 	terminal  bool
 	verbose   bool
+	models    bool // the command is an agent, and needs its model API
+	events    string
+	tapes     tapes
 	flags     config.Layer
 	args      []string
 }
@@ -38,11 +42,16 @@ no host but those named with --allow, through the proxy that HTTP_PROXY and
 HTTPS_PROXY point to. Names in the workspace that a program on this machine would
 obey, such as .git and ralph.toml, are read-only.
 
+With --agent, the command also reaches the model API of that agent, at a base URL
+that its environment names. It holds a phantom instead of the credential, which
+the gate puts in, and every call is paid from the budget before it is made.
+
 Settings come from flags, then RALPH_ variables, then ralph.toml in the
 workspace, then your own configuration file.`,
 		Example: `  ralph exec -- go test ./...
   ralph exec --allow @npm -- npm ci
   ralph exec --mount /data/corpus:/data:ro --memory 4g --timeout 10m -- ./train
+  ralph exec --agent claude --max-cost-usd 2 -- claude -p "fix the tests"
   ralph exec -t -- bash`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -79,6 +88,12 @@ var configFlags = map[string]string{
 	"processes": "sandbox.resources.processes",
 	"disk":      "sandbox.resources.disk",
 	"timeout":   "sandbox.resources.timeout_minutes",
+
+	"agent":        "agent.name",
+	"upstream":     "agent.upstream",
+	"max-cost-usd": "budget.max_cost_usd",
+	"max-tokens":   "budget.max_tokens",
+	"budget":       "budget.name",
 }
 
 func (o *execOptions) addFlags(cmd *cobra.Command) {
@@ -91,6 +106,14 @@ func (o *execOptions) addFlags(cmd *cobra.Command) {
 	f.String("processes", "", "most processes and threads, such as 1000")
 	f.String("disk", "", "most bytes written to disk, such as 10g")
 	f.String("timeout", "", "end everything after this time, such as 5m")
+	f.String("agent", "", "give the command the model API of "+strings.Join(agent.Names(), ", "))
+	f.String("upstream", "", "where model calls go, if not to the agent's provider")
+	f.String("max-cost-usd", "", "most that model calls may cost, such as 2.50")
+	f.String("max-tokens", "", "most tokens of all model calls")
+	f.String("budget", "", "pay from the budget NAME, which others share")
+	f.StringVar(&o.tapes.record, "record", "", "write the model traffic to FILE, without secrets")
+	f.StringVar(&o.tapes.replay, "replay", "", "answer model calls from FILE, offline")
+	f.StringVar(&o.events, "events", "", "write what the gate decides to FILE, one JSON object a line")
 	f.StringVarP(&o.workspace, "workspace", "w", "", "the folder to work on (the current one)")
 	f.StringVar(&o.rootfs, "rootfs", "", "a folder with a root file system, instead of this machine's programs")
 	f.StringArrayVar(&o.mounts, "mount", nil, "also show SRC:DST[:ro] of this machine")
@@ -101,7 +124,8 @@ func (o *execOptions) addFlags(cmd *cobra.Command) {
 
 // readFlags puts the flags that were given into the topmost configuration layer.
 func (o *execOptions) readFlags(cmd *cobra.Command) error {
-	var errs []error
+	o.models = cmd.Flags().Changed("agent")
+	errs := []error{o.needsAgent(cmd)}
 	for name, key := range configFlags {
 		flag := cmd.Flags().Lookup(name)
 		if !flag.Changed {
@@ -116,7 +140,17 @@ func (o *execOptions) readFlags(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-func runExec(ctx context.Context, w World, opts execOptions) error {
+// needsAgent refuses flags that do nothing without --agent.
+func (o *execOptions) needsAgent(cmd *cobra.Command) error {
+	for _, name := range []string{"upstream", "max-cost-usd", "max-tokens", "budget", "record", "replay"} {
+		if cmd.Flags().Changed(name) && !o.models {
+			return usageError{fmt.Errorf("--%s is about model calls, and the command gets none", name), "say which agent it is, as in --agent claude"}
+		}
+	}
+	return nil
+}
+
+func runExec(ctx context.Context, w World, opts execOptions) (err error) {
 	if opts.terminal {
 		if _, err := ourTerminal(w); err != nil {
 			return err
@@ -133,15 +167,15 @@ func runExec(ctx context.Context, w World, opts execOptions) error {
 	for _, note := range notes {
 		fmt.Fprintln(w.Err, "ralph: note:", note)
 	}
-	gate, err := newGate(cfg.Sandbox.Network)
-	if err != nil {
-		return err
-	}
 	spec, err := opts.spec(w, dir, cfg)
 	if err != nil {
 		return err
 	}
-	spec.Gate = gate.serve
+	gate, err := openGate(ctx, w, cfg, opts, &spec)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gate.close()) }()
 	s := session{world: w, spec: spec, config: cfg, verbose: opts.verbose}
 	defer func() { gate.report(w.Err, opts.verbose) }()
 	return s.run(ctx, func(box sandbox.Sandbox) error { return opts.exec(ctx, w, box) })
@@ -161,7 +195,7 @@ func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec
 		env = sandbox.MergeEnv([]string{"TERM=" + kind}, env)
 	}
 	network := sandbox.NetworkGate
-	if cfg.Sandbox.Network.Policy == config.PolicyDeny {
+	if cfg.Sandbox.Network.Policy == config.PolicyDeny && !o.models {
 		network = sandbox.NetworkNone
 	}
 	mounts, err := parseMounts(o.mounts)

@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"sync"
 
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/gate"
+	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
 // maxDenials bounds what is remembered of refused connections: a guest can ask
@@ -17,7 +21,9 @@ const maxDenials = 100
 
 // execGate is the gate of one "ralph exec", and the list of what it refused.
 type execGate struct {
-	proxy *gate.Proxy
+	proxy  *gate.Proxy
+	models *modelAPI // nil: the command has none
+	log    *eventLog // nil: nobody asked for it
 
 	mu     sync.Mutex
 	denied []string
@@ -25,7 +31,48 @@ type execGate struct {
 	events int
 }
 
-func newGate(n config.Network) (*execGate, error) {
+// openGate makes the gate that the flags and the configuration ask for, and
+// tells the sandbox about it.
+func openGate(ctx context.Context, w World, cfg config.Config, opts execOptions, spec *sandbox.Spec) (_ *execGate, err error) {
+	g := &execGate{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.close())
+		}
+	}()
+	policy, err := newPolicy(cfg.Sandbox.Network)
+	if err != nil {
+		return nil, err
+	}
+	if g.log, err = openEventLog(opts.events, spec.Mounts); err != nil {
+		return nil, err
+	}
+	run := newRunID()
+	c := gate.Config{Run: run, Policy: policy, Log: g.note}
+	if err := opts.tapes.check(spec.Mounts); err != nil {
+		return nil, err
+	}
+	if opts.models {
+		if g.models, err = newModelAPI(ctx, w, cfg, run, opts.tapes); err != nil {
+			return nil, err
+		}
+		c.Origin = g.models.api
+		// What the user says with --env still wins.
+		spec.Env = sandbox.MergeEnv(sandbox.MergeEnv(sandbox.BaseEnv(spec.Network), g.models.env), spec.Env)
+	}
+	g.proxy = gate.New(c)
+	spec.Gate = g.proxy.Serve
+	return g, nil
+}
+
+// newRunID names one command in the records.
+func newRunID() string {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // does not fail
+	return "exec-" + hex.EncodeToString(id[:])
+}
+
+func newPolicy(n config.Network) (*gate.Policy, error) {
 	mode, err := gate.ParseMode(n.Policy)
 	if err != nil {
 		return nil, usageError{err, ""}
@@ -34,25 +81,35 @@ func newGate(n config.Network) (*execGate, error) {
 	if err != nil {
 		return nil, usageError{err, "write hosts as example.com, *.example.com or example.com:8443, or a preset such as @npm"}
 	}
-	g := &execGate{}
-	g.proxy = gate.New(gate.Config{Policy: policy, Log: g.note})
-	return g, nil
+	return policy, nil
 }
 
-func (g *execGate) serve(l net.Listener) error { return g.proxy.Serve(l) }
-
 func (g *execGate) note(e gate.Event) {
+	g.log.write(e)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.events++
+	if e.Allowed || e.Host == "" || e.Code != "" { // the model API speaks for itself
+		return
+	}
 	name := fmt.Sprintf("%s:%d", e.Host, e.Port)
 	switch {
-	case e.Allowed, slices.Contains(g.denied, name):
+	case slices.Contains(g.denied, name):
 	case len(g.denied) < maxDenials:
 		g.denied = append(g.denied, name)
 	default:
 		g.more = true
 	}
+}
+
+// close ends what the gate has open. The sandbox is gone by then, and with it
+// every connection.
+func (g *execGate) close() error {
+	err := g.log.close()
+	if g.models != nil {
+		err = errors.Join(err, g.models.close())
+	}
+	return err
 }
 
 // report tells what was refused: a command that fails for want of a host rarely
@@ -68,6 +125,9 @@ func (g *execGate) report(w io.Writer, verbose bool) {
 	}
 	if len(g.denied) > 0 {
 		fmt.Fprintln(w, "ralph: hint: let a host through with --allow HOST")
+	}
+	if g.models != nil {
+		g.models.report(w)
 	}
 	if verbose {
 		fmt.Fprintf(w, "ralph: %d connections came to the gate\n", g.events)

@@ -58,7 +58,8 @@ its command.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{err, cmd.CommandPath() + " --help lists what it takes"}
 	})
-	root.AddCommand(newExecCommand(w), newSandboxCommand(w), newProbeCommand(w), newVersionCommand(w))
+	root.AddCommand(newExecCommand(w), newSandboxCommand(w), newProbeCommand(w), newBudgetCommand(w), newVersionCommand(w))
+	root.AddCommand(newTokenCommands(w)...)
 	return root
 }
 
@@ -81,6 +82,19 @@ func (w World) stateDir() (string, error) {
 		return "", usageError{fmt.Errorf("the state folder %q is not an absolute path", dir), "set RALPH_STATE_DIR to one"}
 	}
 	return filepath.Clean(dir), nil
+}
+
+// makeStateDir creates the state folder. Others may pass through, not look: as
+// root, a sandbox's processes are nobody, and must reach their own folder in it.
+func (w World) makeStateDir() (string, error) {
+	dir, err := w.stateDir()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o711); err != nil {
+		return "", fmt.Errorf("creating the state folder: %w", err)
+	}
+	return dir, nil
 }
 
 // home is the user's home directory, also where no variable tells.

@@ -65,10 +65,8 @@ func (s *session) claim(ctx context.Context, stateDir string) (release func() er
 		}
 		return errors.Join(errs...)
 	}
-	// Others may pass through, not look: as root, a sandbox's processes are
-	// nobody, and must reach their own folder in it.
-	if err := os.MkdirAll(stateDir, 0o711); err != nil {
-		return release, fmt.Errorf("creating the state folder: %w", err)
+	if _, err := s.world.makeStateDir(); err != nil {
+		return release, err
 	}
 	for i := range s.spec.Mounts {
 		m := &s.spec.Mounts[i]

@@ -16,18 +16,19 @@ const redacted = "[redacted]"
 // Secret is a value that only Reveal shows. Formatting, logging and encoding it
 // give "[redacted]". The zero Secret is no secret.
 //
-// The value sits behind a pointer of an unexported type, so that printing a
-// struct that holds a Secret does not reach it either.
+// The value sits in a closure behind a pointer of an unexported type: fmt does
+// not follow the pointer out of a struct that holds a Secret in an unexported
+// field, and printers that walk by reflection find a function and not a text.
 type Secret struct{ value *hidden }
 
-type hidden struct{ text string }
+type hidden struct{ text func() string }
 
 // New wraps text. An empty text gives the zero Secret.
 func New(text string) Secret {
 	if text == "" {
 		return Secret{}
 	}
-	return Secret{&hidden{text}}
+	return Secret{&hidden{func() string { return text }}}
 }
 
 // Reveal returns the value itself. Whoever calls it answers for where it goes.
@@ -35,7 +36,7 @@ func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
 	}
-	return s.value.text
+	return s.value.text()
 }
 
 // IsZero tells whether there is no secret.
@@ -44,7 +45,7 @@ func (s Secret) IsZero() bool { return s.value == nil }
 // Equal compares in constant time. The zero Secret equals nothing, not even
 // itself.
 func (s Secret) Equal(text string) bool {
-	return s.value != nil && subtle.ConstantTimeCompare([]byte(s.value.text), []byte(text)) == 1
+	return s.value != nil && subtle.ConstantTimeCompare([]byte(s.value.text()), []byte(text)) == 1
 }
 
 // Fingerprint names the secret in records without giving it away: the first
@@ -53,7 +54,7 @@ func (s Secret) Fingerprint() string {
 	if s.value == nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(s.value.text))
+	sum := sha256.Sum256([]byte(s.value.text()))
 	return hex.EncodeToString(sum[:4])
 }
 

@@ -1,0 +1,88 @@
+package meter
+
+import "net/http"
+
+// Call is what a request asks for, as far as it decides the most that it costs.
+type Call struct {
+	API    API
+	Model  string
+	Stream bool
+
+	Input       int64  // most input tokens of one sampling by the body's size
+	FillsWindow bool   // it refers to what is not in it: the window is the bound
+	Rounds      int64  // how often the model may be sampled
+	Compacts    bool   // each sampling may come after one that summarises
+	Writes      Writes // which cache writes may be billed
+
+	SaysOutput  bool  // Output is set; otherwise the model's maximum holds
+	Output      int64 // most output tokens that were asked for
+	Uncapped    bool  // the model's documented maximum need not hold
+	ExtraOutput int64 // billed as output beyond that
+	Choices     int64 // answers to one request
+
+	WebSearches int64
+	Tier        Tier
+	Regional    bool // may be served in a region, at a surcharge
+
+	// Silent is a stream that was not asked to tell its usage: the worst case
+	// will stay counted.
+	Silent bool
+}
+
+// Writes are the cache writes that a request can cause.
+type Writes int
+
+// Each allows those before it too.
+const (
+	WritesNone Writes = iota
+	Writes5m
+	Writes1h
+)
+
+// UnboundedError refuses a call whose cost has no bound that is known.
+type UnboundedError struct {
+	Field  string // where in the request
+	Reason string
+}
+
+func (e *UnboundedError) Error() string {
+	return "the cost of this call has no bound: " + e.Field + ": " + e.Reason
+}
+
+// Rules say how a request is read. The zero value is strict, as a budget needs.
+type Rules struct {
+	// PassUnknown lets fields pass that are not known. What is known to have no
+	// bound is refused all the same.
+	PassUnknown bool
+
+	// DefaultTier is what the account serves to calls that ask for none.
+	DefaultTier Tier
+}
+
+// ReadCall reads a request strictly.
+func ReadCall(api API, header http.Header, body []byte) (Call, error) {
+	return Rules{}.ReadCall(api, header, body)
+}
+
+// ReadCall bounds the request. With an UnboundedError the Call is filled in as
+// far as it is known; any other error means that the request is malformed, and
+// might mean one thing here and another to the provider.
+func (r Rules) ReadCall(api API, header http.Header, body []byte) (Call, error) {
+	if err := checkHeader(header); err != nil {
+		return Call{}, err
+	}
+	found, err := survey(body)
+	if err != nil {
+		return Call{}, err
+	}
+	w := newWalker(api, r, body)
+	w.readHeader(header)
+	if err := w.readBody(); err != nil {
+		return Call{}, err
+	}
+	w.conclude(int64(len(body)) + found.growth)
+	if w.problem != nil {
+		return w.call, w.problem
+	}
+	return w.call, nil
+}

@@ -1,0 +1,132 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/agent-loop/ralph/internal/gate"
+	"github.com/agent-loop/ralph/internal/token"
+)
+
+// exchange is one request on its way to an upstream and back.
+type exchange struct {
+	api   *API
+	up    *Upstream
+	shape *shape
+	w     http.ResponseWriter
+	r     *http.Request
+	event *gate.Event
+	used  token.Credential // what was put in last
+}
+
+func (x *exchange) refuse(status int, code, message string) {
+	refuse(x.w, x.event, refusal{status, code, message}, x.shape)
+}
+
+// serve finds the route of a request and checks the phantom.
+func (x *exchange) serve(path string) {
+	if x.preconnect(path) {
+		return
+	}
+	found, ok, wrongMethod := x.shape.find(x.r.Method, path)
+	switch {
+	case wrongMethod && x.r.Header.Get("Upgrade") != "":
+		// Clients that would rather have a WebSocket take this as the word to
+		// use plain calls, and every other one as a reason to ask again.
+		x.refuse(http.StatusUpgradeRequired, CodeWrongMethod, "there are no WebSockets here: send a POST")
+	case wrongMethod && !ok:
+		x.refuse(http.StatusForbidden, CodeWrongMethod, "this method is not served here")
+	case !ok || x.r.URL.RawPath != "":
+		x.refuse(http.StatusForbidden, CodeWrongPath, "this path is not served: only model calls are")
+	case !found.allowsQuery(x.r.URL.Query()):
+		x.refuse(http.StatusForbidden, CodeWrongPath, "this query is not served")
+	case !holdsPhantom(x.r.Header, x.up.Phantom):
+		x.refuse(http.StatusForbidden, CodeWrongPhantom, "the credential is not the one of this run")
+	case found.api != "":
+		x.paid(found, path)
+	default:
+		x.free(path)
+	}
+}
+
+// preconnect answers the request without a credential that clients warm up the
+// connection with. It goes no further.
+func (x *exchange) preconnect(path string) bool {
+	if x.r.Method != http.MethodHead || path != "/" {
+		return false
+	}
+	x.event.Allowed, x.event.Reason = true, "preconnect"
+	x.w.WriteHeader(http.StatusOK)
+	return true
+}
+
+// readBody reads the request's body whole. What it holds counts against the
+// bytes of all requests until release is called.
+func (x *exchange) readBody() (body []byte, release func(), err error) {
+	most := x.api.Limits.BodyBytes
+	if x.r.ContentLength > most {
+		return nil, nil, errTooLarge
+	}
+	if coding := x.r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return nil, nil, fmt.Errorf("%w: the body is packed (%.20q)", errBadBody, coding)
+	}
+	if kind, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, nil, fmt.Errorf("%w: the body is not application/json", errBadBody)
+	}
+	weight := x.r.ContentLength
+	if weight < 0 {
+		weight = most
+	}
+	if err := x.api.held.Acquire(x.r.Context(), weight); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errBadBody, err)
+	}
+	release = func() { x.api.held.Release(weight) }
+	body, err = io.ReadAll(io.LimitReader(x.r.Body, most+1))
+	if err == nil && int64(len(body)) > most {
+		err = errTooLarge
+	}
+	if err != nil {
+		release()
+		return nil, nil, fmt.Errorf("%w: %w", errBadBody, err)
+	}
+	return body, release, nil
+}
+
+var (
+	errBadBody  = errors.New("reading the request")
+	errTooLarge = errors.New("the request is too large")
+)
+
+func (x *exchange) refuseBody(err error) {
+	if errors.Is(err, errTooLarge) {
+		x.refuse(http.StatusRequestEntityTooLarge, CodeTooLarge, "the request is larger than a model call may be")
+		return
+	}
+	x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
+}
+
+// free passes on what costs nothing.
+func (x *exchange) free(path string) {
+	var body []byte
+	if x.r.Method == http.MethodPost {
+		var release func()
+		var err error
+		if body, release, err = x.readBody(); err != nil {
+			x.refuseBody(err)
+			return
+		}
+		defer release()
+	}
+	resp, err := x.send(path, body)
+	if err != nil {
+		x.refuseSend(err)
+		return
+	}
+	defer resp.Body.Close()
+	x.event.Allowed = true
+	x.event.Reason = "free"
+	x.stream(resp, io.Discard)
+}

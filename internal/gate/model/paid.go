@@ -1,0 +1,171 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/agent-loop/ralph/internal/gate"
+	"github.com/agent-loop/ralph/internal/gate/budget"
+	"github.com/agent-loop/ralph/internal/gate/meter"
+	"github.com/agent-loop/ralph/internal/money"
+)
+
+// paid serves a call that costs money: meter, reserve, send, stream, settle.
+func (x *exchange) paid(found route, path string) {
+	body, release, err := x.readBody()
+	if err != nil {
+		x.refuseBody(err)
+		return
+	}
+	defer release()
+	if body, err = x.steered(found.api, body); err != nil {
+		x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
+		return
+	}
+	call, price, ok := x.metered(found.api, body)
+	if !ok {
+		return
+	}
+	hold, ok := x.reserved(call, price)
+	if !ok {
+		return
+	}
+	b := &bill{event: x.event, call: call, price: price, hold: hold}
+	x.event.Charge = &gate.Charge{Model: clipModel(call.Model), Reserved: price.Worst(call)}
+	defer x.api.settled()
+	defer b.close()
+	x.perform(path, body, found.api, b)
+}
+
+// metered reads the call's worst case and finds its price, or refuses.
+func (x *exchange) metered(api meter.API, body []byte) (meter.Call, meter.Price, bool) {
+	call, err := meter.ReadCall(api, x.r.Header, body)
+	var unbounded *meter.UnboundedError
+	switch {
+	case errors.As(err, &unbounded):
+		x.refuse(http.StatusForbidden, CodeUnbounded, err.Error())
+		return call, meter.Price{}, false
+	case err != nil:
+		x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
+		return call, meter.Price{}, false
+	}
+	price, known := x.api.Prices.Find(call.Model)
+	if known {
+		return call, price, true
+	}
+	if !x.api.UnknownAtDearest {
+		x.refuse(http.StatusForbidden, CodeUnknownModel, fmt.Sprintf(
+			"the price of the model %q is not known: add it to [[price]], or set budget.unknown_model to \"dearest\"", clipModel(call.Model)))
+		return call, meter.Price{}, false
+	}
+	return call, x.api.Prices.Dearest(), true
+}
+
+// reserved holds the worst case in the ledger, or refuses.
+func (x *exchange) reserved(call meter.Call, price meter.Price) (*budget.Hold, bool) {
+	hold, err := x.api.reserve(x.r.Context(), budget.Claim{
+		Amount: budget.Amount{USD: price.Worst(call), Tokens: price.WorstTokens(call)},
+		Run:    x.api.Run,
+		Note:   clipModel(call.Model),
+	})
+	var spent *budget.SpentError
+	switch {
+	case errors.As(err, &spent):
+		x.api.signal(Signal{Kind: BudgetSpent, Provider: x.up.Provider, Detail: spent.Error()})
+		x.refuse(http.StatusForbidden, CodeBudgetSpent, spent.Error())
+	case err != nil:
+		x.refuse(http.StatusInternalServerError, CodeLedger, "the budget's ledger cannot be written: nothing is forwarded")
+		x.event.Reason = err.Error()
+	default:
+		return hold, true
+	}
+	return nil, false
+}
+
+// perform sends the call and reads its usage from the response.
+func (x *exchange) perform(path string, body []byte, api meter.API, b *bill) {
+	resp, err := x.send(path, body)
+	if err != nil {
+		if !wasSent(err) {
+			b.nothing()
+		}
+		x.refuseSend(err)
+		return
+	}
+	defer resp.Body.Close()
+	x.event.Allowed, x.event.Reason = true, "paid"
+	if resp.StatusCode >= 400 {
+		if unbilled(resp.StatusCode) {
+			b.nothing()
+		}
+		x.failed(resp)
+		return
+	}
+	reader := meter.NewReader(api, resp.Header.Get("Content-Type"))
+	x.stream(resp, reader)
+	if usage, known, _ := reader.Result(); known {
+		b.known(usage)
+	}
+}
+
+// unbilled tells the errors that providers do not charge for. Those of a proxy
+// in between say nothing about what the provider did.
+func unbilled(status int) bool {
+	return status < 500 || status == http.StatusInternalServerError || status == http.StatusServiceUnavailable || status == 529
+}
+
+// bill settles one call. Unless it is told otherwise, the worst case stays
+// counted.
+type bill struct {
+	event *gate.Event
+	call  meter.Call
+	price meter.Price
+	hold  *budget.Hold
+
+	usage meter.Usage
+	state billState
+}
+
+type billState int
+
+const (
+	billUncertain billState = iota
+	billNothing
+	billKnown
+)
+
+func (b *bill) nothing() { b.state = billNothing }
+
+func (b *bill) known(u meter.Usage) { b.usage, b.state = u, billKnown }
+
+// close writes the outcome to the ledger and to the event.
+func (b *bill) close() {
+	charge := b.event.Charge
+	var err error
+	switch b.state {
+	case billNothing:
+		err = b.hold.Release()
+	case billKnown:
+		charge.Input, charge.CacheRead, charge.Output = b.usage.Input, b.usage.CacheRead, b.usage.Output
+		charge.CacheWrite = b.usage.CacheWrite5m + b.usage.CacheWrite1h
+		charge.Cost = b.cost()
+		err = b.hold.Settle(budget.Amount{USD: charge.Cost, Tokens: b.usage.Tokens()})
+	default:
+		charge.Cost, charge.Uncertain = charge.Reserved, true
+		err = b.hold.Forfeit(budget.Amount{})
+	}
+	if err != nil { // the hold stays counted in full
+		b.event.Reason += "; settling: " + err.Error()
+	}
+}
+
+func (b *bill) cost() money.USD { return b.price.Cost(b.usage) }
+
+// clipModel bounds a name from inside the sandbox.
+func clipModel(name string) string {
+	if len(name) > 128 {
+		return name[:128]
+	}
+	return name
+}

@@ -1,0 +1,76 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/agent-loop/ralph/internal/gate/meter"
+)
+
+// steering is what the model is told at the end of a request, by how much of the
+// budget is spent, in percent.
+var steering = []struct {
+	from int64
+	text string
+}{
+	{95, "[ralph] 95 % of the budget of this run is spent. Finish now: commit what works and write down what is left."},
+	{90, "[ralph] 90 % of the budget of this run is spent. Start nothing new; bring what you are doing to a good end."},
+	{80, "[ralph] 80 % of the budget of this run is spent. Choose what matters most and leave the rest."},
+}
+
+// steered returns the body with a word about the budget, if that was asked for
+// and is due.
+func (x *exchange) steered(api meter.API, body []byte) ([]byte, error) {
+	if !x.api.Steer {
+		return body, nil
+	}
+	totals, err := x.api.Ledger.Totals()
+	if err != nil {
+		return nil, fmt.Errorf("reading the budget: %w", err)
+	}
+	caps, err := x.api.Ledger.Caps()
+	if err != nil {
+		return nil, fmt.Errorf("reading the budget: %w", err)
+	}
+	spent := percentSpent(totals, caps)
+	for _, step := range steering {
+		if spent >= step.from {
+			return appendText(api, body, step.text)
+		}
+	}
+	return body, nil
+}
+
+// appendText adds a text of the user's at the end of the conversation. Adding a
+// message of its own keeps everything before it as it was, and so the
+// upstream's cache of it; two messages of the user's in a row are allowed in all
+// three shapes.
+func appendText(api meter.API, body []byte, text string) ([]byte, error) {
+	var fields map[string]jsontext.Value
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, fmt.Errorf("%w: %w", errBadBody, err)
+	}
+	list, message := "messages", any(map[string]any{"role": "user", "content": text})
+	if api == meter.OpenAIResponses {
+		list = "input"
+		message = map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}
+	}
+	var items []jsontext.Value
+	if kind := fields[list].Kind(); kind != '[' {
+		return body, nil // a bare text: one question, not an agent at work
+	}
+	if err := json.Unmarshal(fields[list], &items); err != nil {
+		return nil, fmt.Errorf("%w: %w", errBadBody, err)
+	}
+	added, err := json.Marshal(message, json.Deterministic(true))
+	if err != nil {
+		return nil, errors.New("writing the steering text")
+	}
+	if fields[list], err = json.Marshal(append(items, added)); err != nil {
+		return nil, fmt.Errorf("adding the steering text: %w", err)
+	}
+	return json.Marshal(fields, json.Deterministic(true))
+}

@@ -1,0 +1,6 @@
+package token
+
+import "os/exec"
+
+// endWithChildren leaves the command's children alone: there is no simple way.
+func endWithChildren(*exec.Cmd) {}

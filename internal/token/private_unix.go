@@ -1,0 +1,57 @@
+//go:build unix
+
+package token
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// checkPrivate refuses what others can read or what belongs to another user:
+// the secret in it would be theirs, too, or from them.
+func checkPrivate(info fs.FileInfo, path string) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("%s: its owner is not known", path)
+	}
+	if int(stat.Uid) != os.Geteuid() {
+		return withHint(fmt.Errorf("%s belongs to another user", path), "remove it, or run ralph as its owner")
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		want := "600"
+		if info.IsDir() {
+			want = "700"
+		}
+		return withHint(fmt.Errorf("%s is open to other users", path), fmt.Sprintf("chmod %s %s; and replace what was in it, others may have read it", want, path))
+	}
+	return nil
+}
+
+// checkReadable is checkPrivate for a file of the user's choice: it may belong
+// to root, as secrets that a service manager provides do.
+func checkReadable(info fs.FileInfo, path string) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok && stat.Uid == 0 && info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	return checkPrivate(info, path)
+}
+
+// syncFolder makes the renaming of a file in it last.
+func syncFolder(root *os.Root) error {
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems cannot
+		return err
+	}
+	return nil
+}
+
+// noBlock keeps the opening of a pipe from waiting for its other end.
+const noBlock = syscall.O_NONBLOCK
