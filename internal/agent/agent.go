@@ -64,7 +64,6 @@ func all() []Agent {
 	return []Agent{
 		{Name: "claude", Provider: Anthropic, Token: "claude", env: claudeEnv},
 		{Name: "codex", Provider: OpenAI, Token: "codex", env: codexEnv},
-		{Name: "mini", Provider: Anthropic, Token: "claude", env: anthropicEnv},
 	}
 }
 
@@ -72,11 +71,6 @@ func all() []Agent {
 // is added to one that was built from nothing: a stray key would beat the
 // phantom.
 func (a Agent) Env(access Access) []string { return a.env(access) }
-
-// anthropicEnv is what the official clients of the API read.
-func anthropicEnv(a Access) []string {
-	return []string{"ANTHROPIC_BASE_URL=" + a.BaseURL, "ANTHROPIC_API_KEY=" + a.Phantom}
-}
 
 // claudeEnv switches off everything that Claude Code asks of other hosts, for it
 // shows its credential to some of them, and its refusal to work as root, which

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -76,10 +77,8 @@ func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t 
 		return nil, err
 	}
 	upstream := model.Upstream{Provider: provider, Phantom: m.phantom, Name: who.Name}
-	if cfg.Agent.Upstream != "" {
-		if upstream.URL, err = url.Parse(cfg.Agent.Upstream); err != nil {
-			return nil, fmt.Errorf("reading agent.upstream: %w", err)
-		}
+	if upstream.URL, err = upstreamURL(w, cfg.Agent.Upstream); err != nil {
+		return nil, err
 	}
 	if source != nil {
 		upstream.Source = maskingSource{source, masker}
@@ -99,6 +98,23 @@ func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t 
 		Kind:    agentKind(kind),
 	})
 	return m, err
+}
+
+// upstreamURL reads where model calls go; nothing is the provider's own address.
+func upstreamURL(w World, text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading agent.upstream: %w", err)
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	local := u.Hostname() == "localhost" || err == nil && addr.IsLoopback()
+	if u.Scheme == "http" && !local {
+		fmt.Fprintf(w.Err, "ralph: note: %s is not encrypted: the credential and all calls travel in the clear\n", u.Redacted())
+	}
+	return u, nil
 }
 
 // source finds the credential that the gate puts in, and what kind it is. A

@@ -57,7 +57,7 @@ type Limits struct {
 
 // API serves the model API. It implements gate.Origin.
 type API struct {
-	Config
+	config   Config
 	byPrefix map[string]*Upstream
 	held     *semaphore.Weighted
 	signals  signals
@@ -73,7 +73,7 @@ func New(c Config) (*API, error) {
 	if c.Transport == nil {
 		c.Transport = NewTransport()
 	}
-	a := &API{Config: c, byPrefix: map[string]*Upstream{}, held: semaphore.NewWeighted(c.Limits.HeldBytes)}
+	a := &API{config: c, byPrefix: map[string]*Upstream{}, held: semaphore.NewWeighted(c.Limits.HeldBytes)}
 	for _, up := range c.Upstreams {
 		if err := a.add(up); err != nil {
 			return nil, err

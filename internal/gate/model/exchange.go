@@ -66,7 +66,7 @@ func (x *exchange) preconnect(path string) bool {
 // readBody reads the request's body whole. What it holds counts against the
 // bytes of all requests until release is called.
 func (x *exchange) readBody() (body []byte, release func(), err error) {
-	most := x.api.Limits.BodyBytes
+	most := x.api.config.Limits.BodyBytes
 	if x.r.ContentLength > most {
 		return nil, nil, errTooLarge
 	}
@@ -128,5 +128,9 @@ func (x *exchange) free(path string) {
 	defer resp.Body.Close()
 	x.event.Allowed = true
 	x.event.Reason = "free"
+	if resp.StatusCode >= 400 {
+		x.failed(resp)
+		return
+	}
 	x.stream(resp, io.Discard)
 }

@@ -50,23 +50,23 @@ func (x *exchange) metered(api meter.API, body []byte) (meter.Call, meter.Price,
 		x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
 		return call, meter.Price{}, false
 	}
-	price, known := x.api.Prices.Find(call.Model)
+	price, known := x.api.config.Prices.Find(call.Model)
 	if known {
 		return call, price, true
 	}
-	if !x.api.UnknownAtDearest {
+	if !x.api.config.UnknownAtDearest {
 		x.refuse(http.StatusForbidden, CodeUnknownModel, fmt.Sprintf(
 			"the price of the model %q is not known: add it to [[price]], or set budget.unknown_model to \"dearest\"", clipModel(call.Model)))
 		return call, meter.Price{}, false
 	}
-	return call, x.api.Prices.Dearest(), true
+	return call, x.api.config.Prices.Dearest(), true
 }
 
 // reserved holds the worst case in the ledger, or refuses.
 func (x *exchange) reserved(call meter.Call, price meter.Price) (*budget.Hold, bool) {
 	hold, err := x.api.reserve(x.r.Context(), budget.Claim{
 		Amount: budget.Amount{USD: price.Worst(call), Tokens: price.WorstTokens(call)},
-		Run:    x.api.Run,
+		Run:    x.api.config.Run,
 		Note:   clipModel(call.Model),
 	})
 	var spent *budget.SpentError

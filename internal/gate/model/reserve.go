@@ -25,7 +25,7 @@ func (a *API) reserve(ctx context.Context, claim budget.Claim) (*budget.Hold, er
 	defer patience.Stop()
 	for {
 		settled := a.turns.next()
-		hold, err := a.Ledger.Reserve(ctx, claim)
+		hold, err := a.config.Ledger.Reserve(ctx, claim)
 		var spent *budget.SpentError
 		if !errors.As(err, &spent) || !mayFit(spent) {
 			return hold, err

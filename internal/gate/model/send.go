@@ -106,8 +106,8 @@ func (x *exchange) sendAs(path string, body []byte, c token.Credential) (*http.R
 	if !c.Secret.IsZero() {
 		x.event.Credential = x.up.Name
 	}
-	watch := newWatch(ctx, x.api.Limits.IdleTimeout, cancel)
-	resp, err := x.api.Transport.RoundTrip(out)
+	watch := newWatch(ctx, x.api.config.Limits.IdleTimeout, cancel)
+	resp, err := x.api.config.Transport.RoundTrip(out)
 	if err != nil {
 		err = plainError(ctx, err)
 		watch.stop()

@@ -68,8 +68,8 @@ func (a *API) signal(s Signal) {
 	}
 	a.signals.last[s.Kind] = s
 	a.signals.mu.Unlock()
-	if a.Signal != nil {
-		a.Signal(s)
+	if a.config.Signal != nil {
+		a.config.Signal(s)
 	}
 }
 

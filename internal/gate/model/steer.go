@@ -24,14 +24,14 @@ var steering = []struct {
 // steered returns the body with a word about the budget, if that was asked for
 // and is due.
 func (x *exchange) steered(api meter.API, body []byte) ([]byte, error) {
-	if !x.api.Steer {
+	if !x.api.config.Steer {
 		return body, nil
 	}
-	totals, err := x.api.Ledger.Totals()
+	totals, err := x.api.config.Ledger.Totals()
 	if err != nil {
 		return nil, fmt.Errorf("reading the budget: %w", err)
 	}
-	caps, err := x.api.Ledger.Caps()
+	caps, err := x.api.config.Ledger.Caps()
 	if err != nil {
 		return nil, fmt.Errorf("reading the budget: %w", err)
 	}

@@ -62,7 +62,7 @@ func copyFlushing(w http.ResponseWriter, from io.Reader, also io.Writer) error {
 // failed passes on an error of the upstream: whole, since it is small and tells
 // a signal, and without the credential, which some upstreams quote.
 func (x *exchange) failed(resp *http.Response) {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, x.api.Limits.ErrorBytes))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, x.api.config.Limits.ErrorBytes))
 	if err != nil {
 		x.event.Reason = "reading the upstream's error: " + err.Error()
 	}

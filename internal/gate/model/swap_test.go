@@ -278,11 +278,13 @@ func TestNoCredential(t *testing.T) {
 // TestQuotedCredential: some upstreams quote the key that they refuse.
 func TestQuotedCredential(t *testing.T) {
 	r := start(t, says(403, `{"error":{"message":"key `+realKey+` has no access","type":"permission_error"}}`), budget.Caps{})
-	resp, body := r.ask(t, "POST", "/anthropic/v1/messages", message(testName, 10))
-	if resp.StatusCode != 403 || strings.Contains(body, realKey) || !strings.Contains(body, "has no access") {
-		t.Errorf("answer %s %q", resp.Status, body)
-	}
-	if e := r.event(t); e.Code != CodeMasked {
-		t.Errorf("event %+v", e)
+	for _, ask := range [][3]string{{"POST", "/anthropic/v1/messages", message(testName, 10)}, {"GET", "/anthropic/v1/models", ""}} {
+		resp, body := r.ask(t, ask[0], ask[1], ask[2])
+		if resp.StatusCode != 403 || strings.Contains(body, realKey) || !strings.Contains(body, "has no access") {
+			t.Errorf("%s: answer %s %q", ask[1], resp.Status, body)
+		}
+		if e := r.event(t); e.Code != CodeMasked {
+			t.Errorf("%s: event %+v", ask[1], e)
+		}
 	}
 }
