@@ -16,6 +16,8 @@ step() { printf '\n== %s\n' "$*"; }
 command -v go >/dev/null || { echo "Go is missing; see https://go.dev/dl/"; exit 1; }
 need git "the tests that use git"
 need curl "the test of the network from the command line"
+need dbus-run-session "the tests of the keyring" dbus
+need gnome-keyring-daemon "the tests of the keyring" gnome-keyring
 
 step "the real agents"
 if scripts/agents.sh; then

@@ -83,6 +83,7 @@ workspace, then your own configuration file.`,
 var configFlags = map[string]string{
 	"engine":    "sandbox.engine",
 	"allow":     "sandbox.network.allowed",
+	"deny":      "sandbox.network.denied",
 	"memory":    "sandbox.resources.memory",
 	"cpus":      "sandbox.resources.cpus",
 	"processes": "sandbox.resources.processes",
@@ -101,6 +102,7 @@ func (o *execOptions) addFlags(cmd *cobra.Command) {
 	f.SetInterspersed(false) // flags after the command are the command's own
 	f.String("engine", "", "what isolates the command: auto, gvisor")
 	f.StringArray("allow", nil, "let the command reach HOST, *.DOMAIN, HOST:PORT, an address or an @preset")
+	f.StringArray("deny", nil, "refuse what --allow or the configuration would let through")
 	f.String("memory", "", "most memory, such as 2g")
 	f.String("cpus", "", "most processors, such as 2")
 	f.String("processes", "", "most processes and threads, such as 1000")

@@ -77,7 +77,7 @@ func newPolicy(n config.Network) (*gate.Policy, error) {
 	if err != nil {
 		return nil, usageError{err, ""}
 	}
-	policy, err := gate.NewPolicy(mode, n.Allowed, nil)
+	policy, err := gate.NewPolicy(mode, n.Allowed, n.Denied)
 	if err != nil {
 		return nil, usageError{err, "write hosts as example.com, *.example.com or example.com:8443, or a preset such as @npm"}
 	}

@@ -52,17 +52,13 @@ type wallet struct {
 }
 
 func (o *tokenOptions) open(w World) (*wallet, error) {
-	state, err := w.stateDir()
-	if err != nil {
-		return nil, err
-	}
 	cfg, err := usersConfig(w, o.upstream)
 	if err != nil {
 		return nil, err
 	}
-	store, err := token.OpenStore(filepath.Join(state, "tokens"), w.Getenv)
+	store, err := w.tokenStore()
 	if err != nil {
-		return nil, usageError{err, ""}
+		return nil, err
 	}
 	wal := &wallet{store: store, agent: o.agent, upstream: o.upstream}
 	if wal.agent == "" {

@@ -32,7 +32,7 @@
 //     policy "deny" none remain; under "allow-all" all do. A project without a
 //     list gets the user's. Addresses, localhost and raw connections in a
 //     project's list never count: they lead to the user's own network.
-//   - protect lists are united.
+//   - protect and denied lists are united.
 //   - agent.credential, budget.name, [[credential]] and [[price]] of a project are
 //     never used, and agent.upstream only when it is a provider's own address: they say where the
 //     user's secrets go, whose money is spent and what counts as money.
@@ -97,6 +97,7 @@ type Sandbox struct {
 type Network struct {
 	Policy  string
 	Allowed []string // for PolicyAllowlist; empty denies everything
+	Denied  []string // beats Allowed, under every policy
 }
 
 // Resources bound one sandbox. Zero means that nobody said anything.

@@ -38,6 +38,7 @@ protect = ["deploy/", "Makefile"]
 [sandbox.network]
 policy = "allowlist"
 allowed = ["github.com", "@npm"]
+denied = ["gist.github.com"]
 
 [sandbox.resources]
 memory = "8g"
@@ -69,7 +70,7 @@ func TestFullFile(t *testing.T) {
 		Sandbox: Sandbox{
 			Enabled: true, Engine: EngineAuto, Prefer: PreferStrength, Image: "ralph:latest", ReuseContainer: true, UseLocalImage: true,
 			Protect: []string{"deploy", "Makefile"},
-			Network: Network{Policy: PolicyAllowlist, Allowed: []string{"github.com", "@npm"}},
+			Network: Network{Policy: PolicyAllowlist, Allowed: []string{"github.com", "@npm"}, Denied: []string{"gist.github.com"}},
 			Resources: Resources{
 				Memory: 8 << 30, CPUs: 4, Processes: 512, Disk: 20 << 30, Timeout: time.Hour,
 			},

@@ -21,6 +21,7 @@ func Resolve(s Sources) (Config, []string) {
 		r.resolve(f)
 	}
 	r.uniteProtect()
+	r.uniteDenied()
 	r.joinAllowed()
 	r.limitBypass()
 	r.takeEntries()
@@ -76,6 +77,15 @@ func (r *resolver) uniteProtect() {
 		}
 	}
 	r.cfg.Sandbox.Protect = unique(all)
+}
+
+// uniteDenied denies what anyone wants denied.
+func (r *resolver) uniteDenied() {
+	var all []string
+	for _, l := range []*Layer{r.User, r.Project, r.Env, r.Flags} {
+		all = append(all, l.strings(keyDenied)...)
+	}
+	r.cfg.Sandbox.Network.Denied = unique(all)
 }
 
 // joinAllowed makes the list of names that the agent may reach.

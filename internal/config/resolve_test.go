@@ -109,6 +109,7 @@ func TestProjectMayOnlyTighten(t *testing.T) {
 		{`budget.name = "team"`, "", "budget.name", `"team"`, ""},
 		{"", `budget.unknown_model = "dearest"`, "budget.unknown_model", `"refuse"`, `budget.unknown_model = "dearest" is not used, "refuse" stays: a project cannot decide that; say it in your own file or with a flag`},
 
+		{`sandbox.network.denied = ["a.example"]`, `sandbox.network.denied = ["b.example", "a.example"]`, keyDenied, `["a.example", "b.example"]`, ""},
 		{`sandbox.protect = ["a", "b/"]`, `sandbox.protect = ["c", "./b"]`, keyProtect, `["a", "b", "c"]`, ""},
 
 		// Names: those of the project that the user's list holds.

@@ -37,6 +37,7 @@ func at[T any](key, doc string, k kind[T], place func(*Config) *T, r rule[T]) fi
 
 const (
 	keyAllowed = "sandbox.network.allowed"
+	keyDenied  = "sandbox.network.denied"
 	keyBypass  = "execution.use_bypass_permissions"
 	keyPolicy  = "sandbox.network.policy"
 	keyProtect = "sandbox.protect"
@@ -83,6 +84,8 @@ func schema() []field {
 			func(c *Config) *string { return &c.Sandbox.Network.Policy }, notWider(PolicyDeny, PolicyAllowlist, PolicyAllowAll)),
 		at(keyAllowed, "names, *.domains, host:port and @presets for the policy \"allowlist\"", list(aHostRule),
 			func(c *Config) *[]string { return &c.Sandbox.Network.Allowed }, free), // joined in Resolve
+		at(keyDenied, "what is refused even if something else allows it", list(aHostRule),
+			func(c *Config) *[]string { return &c.Sandbox.Network.Denied }, free), // united in Resolve
 
 		at("sandbox.resources.memory", "of everything inside together", parsed(`a size such as "8g"`, ParseMemory, FormatSize),
 			func(c *Config) *int64 { return &c.Sandbox.Resources.Memory }, atMostOr[int64](DefaultMemory)),
