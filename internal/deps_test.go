@@ -38,6 +38,7 @@ var fenced = map[string]string{
 	"github.com/pelletier/go-toml": "internal/config",
 	"mvdan.cc/sh":                  "internal/sandbox/sandboxtest",
 	"github.com/zalando/":          "internal/token",
+	"software.sslmate.com/":        "internal/trust",
 }
 
 type goPackage struct {

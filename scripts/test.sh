@@ -18,6 +18,9 @@ need git "the tests that use git"
 need curl "the test of the network from the command line"
 need dbus-run-session "the tests of the keyring" dbus
 need gnome-keyring-daemon "the tests of the keyring" gnome-keyring
+need wget "the tests of who trusts the gate"
+need python3 "the tests of who trusts the gate"
+need java "the tests of who trusts the gate" openjdk-17-jdk-headless
 
 step "the real agents"
 if scripts/agents.sh; then

@@ -23,6 +23,7 @@ const maxDenials = 100
 type execGate struct {
 	proxy  *gate.Proxy
 	models *modelAPI // nil: the command has none
+	bound  *bindings
 	log    *eventLog // nil: nobody asked for it
 
 	mu     sync.Mutex
@@ -47,8 +48,12 @@ func openGate(ctx context.Context, w World, cfg config.Config, opts execOptions,
 	if g.log, err = openEventLog(opts.events, spec.Mounts); err != nil {
 		return nil, err
 	}
+	if g.bound, err = newBindings(w, cfg, policy, spec.Rootfs); err != nil {
+		return nil, err
+	}
 	run := newRunID()
-	c := gate.Config{Run: run, Policy: policy, Log: g.note}
+	c := gate.Config{Run: run, Policy: policy, Log: g.note, Credentials: g.bound.credentials, Phantoms: g.bound.placeholders}
+	extra := g.bound.env
 	if err := opts.tapes.check(spec.Mounts); err != nil {
 		return nil, err
 	}
@@ -57,9 +62,12 @@ func openGate(ctx context.Context, w World, cfg config.Config, opts execOptions,
 			return nil, err
 		}
 		c.Origin = g.models.api
-		// What the user says with --env still wins.
-		spec.Env = sandbox.MergeEnv(sandbox.MergeEnv(sandbox.BaseEnv(spec.Network), g.models.env), spec.Env)
+		c.Phantoms = append(c.Phantoms, g.models.phantom)
+		extra = append(extra, g.models.env...)
 	}
+	// What the user says with --env still wins.
+	spec.Env = sandbox.MergeEnv(extra, spec.Env)
+	spec.Mounts = append(spec.Mounts, g.bound.mounts...)
 	g.proxy = gate.New(c)
 	spec.Gate = g.proxy.Serve
 	return g, nil
@@ -105,7 +113,7 @@ func (g *execGate) note(e gate.Event) {
 // close ends what the gate has open. The sandbox is gone by then, and with it
 // every connection.
 func (g *execGate) close() error {
-	err := g.log.close()
+	err := errors.Join(g.log.close(), g.bound.close())
 	if g.models != nil {
 		err = errors.Join(err, g.models.close())
 	}

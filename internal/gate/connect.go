@@ -31,6 +31,10 @@ func (x *exchange) connect() {
 		x.deny(t, d)
 		return
 	}
+	if x.proxy.credentials.opens(t) {
+		x.openTunnel(t)
+		return
+	}
 	x.dialAndTunnel(t, d)
 }
 
@@ -84,7 +88,7 @@ func (x *exchange) carry(upstream net.Conn, t target, d Decision, early []byte) 
 	}
 	start, err := readOpening(io.MultiReader(bytes.NewReader(early), x.client.Conn), x.proxy.limits.HelloBytes)
 	if err != nil {
-		x.refuseTunnel(t, start, "no TLS ClientHello: "+err.Error())
+		x.refuseTunnel(t, start, notTLS(t, "no TLS ClientHello: "+err.Error()))
 		return
 	}
 	if start.looksHTTP && t.port != 443 {
@@ -92,7 +96,7 @@ func (x *exchange) carry(upstream net.Conn, t target, d Decision, early []byte) 
 		return
 	}
 	if reason := start.objection(t); reason != "" {
-		x.refuseTunnel(t, start, reason)
+		x.refuseTunnel(t, start, notTLS(t, reason))
 		return
 	}
 	x.relay(upstream, start.bytes)
@@ -119,12 +123,17 @@ func (o opening) objection(t target) string {
 	return ""
 }
 
+// notTLS refuses bytes that only a tcp rule lets pass.
+func notTLS(t target, reason string) Decision {
+	return Decision{Reason: reason, Fix: "add --allow tcp://" + t.String() + " to allow any bytes"}
+}
+
 // refuseTunnel denies what came through a tunnel that was agreed on, in words
 // that the client understands.
-func (x *exchange) refuseTunnel(t target, start opening, reason string) {
-	d := Decision{Rule: x.event.Rule, Reason: reason, Fix: "add --allow tcp://" + t.String() + " to allow any bytes"}
+func (x *exchange) refuseTunnel(t target, start opening, d Decision) {
+	d.Rule = x.event.Rule
 	x.event.decided(d)
-	x.event.failed(reason)
+	x.event.failed(d.Reason)
 	conn := x.client.Conn
 	switch {
 	case start.isTLS:
@@ -132,7 +141,7 @@ func (x *exchange) refuseTunnel(t target, start opening, reason string) {
 	case start.looksHTTP:
 		text := "ralph: " + denial(t, d) + "\n"
 		fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\n%s: %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-			deniedStatus, http.StatusText(deniedStatus), deniedHeader, headerText(reason), len(text), text)
+			deniedStatus, http.StatusText(deniedStatus), deniedHeader, headerText(d.Reason), len(text), text)
 	}
 	linger(conn)
 }
@@ -164,10 +173,14 @@ func (x *exchange) handOn(t target, read []byte) {
 }
 
 // serveOne serves a connection that is not from a listener. It returns at once.
-func (p *Proxy) serveOne(conn net.Conn) {
+func (p *Proxy) serveOne(conn *clientConn) {
+	server := p.server
+	if conn.opened != nil {
+		server = p.openedServer
+	}
 	l := &oneConn{conn: conn, addr: conn.LocalAddr()}
 	// Serve always ends with an error: the listener has one connection.
-	_ = p.server.Serve(l)
+	_ = server.Serve(l)
 	if l.conn != nil { // closing: it was not accepted
 		l.conn.Close()
 	}

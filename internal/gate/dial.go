@@ -28,7 +28,8 @@ type dialer struct {
 	resolver Resolver
 	dial     DialFunc
 	limits   Limits
-	isSelf   func(netip.AddrPort) bool // whether the gate itself listens there
+	own      ownAddrs
+	isSelf   func(netip.AddrPort) bool // of an address of the host: whether the gate listens there
 }
 
 // deniedError is a refusal by policy, as opposed to a failure.
@@ -96,8 +97,8 @@ func (d *dialer) vetAll(t target, addrs []netip.Addr, allowed Decision) error {
 		if decision := d.policy.vet(t, addr, allowed); !decision.Allowed {
 			return &deniedError{decision}
 		}
-		if d.isSelf(netip.AddrPortFrom(addr, uint16(t.port))) {
-			return &deniedError{Decision{Reason: "it is the gate itself"}}
+		if err := d.vetOwn(netip.AddrPortFrom(addr, uint16(t.port))); err != nil {
+			return err
 		}
 	}
 	return nil

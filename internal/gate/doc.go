@@ -70,6 +70,55 @@
 // A host that serves strangers under its own name (a CDN, object storage) is as
 // wide a hole as its tenants make it.
 //
+// # Credentials
+//
+// A Credential is bound to hosts. For those alone, on those ports, TLS ends at
+// the gate, under a certificate of an authority that is made for the run, can
+// vouch for these hosts only and has its key in memory only. Package trust tells
+// programs in a sandbox of it. Every other tunnel stays closed.
+//
+// NewCredentials checks credentials against the policy: nothing is injected where
+// egress is not enforced (allow-all), and a credential does not allow its host.
+// The rules decide as ever, and a deny rule wins. A host that is opened stays so
+// under a tcp rule, and is not reached by plain HTTP.
+//
+// Each request inside is served on its own: it must name the host, have the shape
+// that plain requests must have, and be taken by a credential of the host, the
+// first that names its method and path. Without one it is refused, or passed on
+// anonymously if all credentials of the host say so. A credential without a
+// secret is a limit alone: git's fetches but not its pushes, say.
+//
+// A path pattern is a path in which * stands for any part of one segment and
+// ** at the end for all the rest, so that /repos/acme/** has all below
+// /repos/acme/ but not /repos/acme. Letters count as they are. Where a credential of
+// the host has paths, a path is refused that servers read in different ways: dot
+// and empty segments, backslashes, parameters (;), escapes of characters that
+// need none, escapes within escapes, escaped slashes. A pattern may spell out an
+// escaped slash, as in /projects/acme%2Frepo/**.
+//
+// On an opened host the client's own credentials are taken away, whichever
+// credential is used or none: with a token of its own an agent could make a host
+// that the user allowed its mailbox. So are headers that change what a request
+// means (X-HTTP-Method-Override, X-Original-URL, ...). Refused are well-known
+// credentials in the query, TRACE, and Upgrade. A secret that cannot be had fails
+// the request; it is never sent without. The upstream is verified against the
+// system's roots, its address vetted as any other.
+//
+// A response must not bring the secret back. Its headers, trailers and body are
+// searched for the secret as it is, in hexadecimal, base64, and as URLs and JSON
+// escape it, and it ends before the first byte of that would pass. For this the
+// request asks for no compression and no range, and a response that is compressed
+// all the same is refused. Cookies are kept back: a session is a credential.
+//
+// What is not seen: a secret that comes back encoded in another way, in pieces or
+// in another response; a token that an endpoint hands out (keep such paths out);
+// a credential or a method override in a request's body, so that a host which
+// heeds _method in forms is limited by path and not by method.
+//
+// Phantoms are what stands for secrets inside a sandbox. A plain or opened request
+// to a host other than the one they are meant for is refused when its head holds
+// one.
+//
 // # Why the standard library
 //
 // net/http and httputil.ReverseProxy do the HTTP, crypto/tls reads the

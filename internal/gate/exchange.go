@@ -42,6 +42,8 @@ func (x *exchange) serve() {
 		x.reject(http.StatusServiceUnavailable, "too many connections")
 	case client.inner != nil:
 		x.forwardInner(*client.inner)
+	case client.opened != nil:
+		x.serveOpened(client.opened)
 	case !x.proxy.knows(r):
 		x.w.Header().Set("Proxy-Authenticate", `Basic realm="ralph"`)
 		x.reject(http.StatusProxyAuthRequired, "the proxy password is missing or wrong")
@@ -70,8 +72,12 @@ func (x *exchange) finish() {
 // answer ends the exchange with a status of our own and one line of text.
 func (x *exchange) answer(status int, text string) {
 	x.event.Status = status
-	// What is left of the request's body is read to its end, within limits.
-	http.NewResponseController(x.w).SetReadDeadline(time.Now().Add(x.proxy.limits.HeaderTimeout))
+	// What is left of the request's body is read to its end, within limits, and
+	// a client that does not read the answer is not waited for.
+	limit := time.Now().Add(x.proxy.limits.HeaderTimeout)
+	control := http.NewResponseController(x.w)
+	control.SetReadDeadline(limit)
+	control.SetWriteDeadline(limit)
 	x.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	x.w.Header().Set("X-Content-Type-Options", "nosniff")
 	x.w.WriteHeader(status)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
+	"net/textproto"
 	"net/url"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ func (x *exchange) forwardAbsolute() {
 		x.malformed("only http URLs are forwarded; https goes through CONNECT")
 	case u.User != nil || strings.Contains(u.Host, "@"):
 		x.malformed("a URL with a user name is not forwarded")
-	case head.hasHost && !names(head.host, t):
+	case head.hasHost && !names(head.host, t, 80):
 		x.malformed("the Host header differs from the URL")
 	default:
 		x.forward(t)
@@ -72,7 +73,7 @@ func (x *exchange) forwardInner(t target) {
 		x.malformed(err.Error())
 	case x.r.Method == http.MethodConnect || x.r.URL.Host != "" || !strings.HasPrefix(x.r.RequestURI, "/"):
 		x.malformed("a request in a tunnel names a path")
-	case !head.hasHost || !names(head.host, t):
+	case !head.hasHost || !names(head.host, t, 80):
 		x.malformed("the Host header differs from the tunnel's host")
 	default:
 		x.forward(t)
@@ -80,8 +81,8 @@ func (x *exchange) forwardInner(t target) {
 }
 
 // names tells whether the value of a Host header is t.
-func names(header string, t target) bool {
-	named, err := parseTarget(header, 80)
+func names(header string, t target, defaultPort int) bool {
+	named, err := parseTarget(header, defaultPort)
 	return err == nil && named == t
 }
 
@@ -94,31 +95,77 @@ func (x *exchange) forward(t target) {
 		return
 	}
 	x.event.Path = clip(x.r.URL.Path, 512)
-	body := x.clientBody()
-	w := &clientWriter{x: x, ResponseWriter: x.w}
-	defer func() {
-		x.event.BytesUp = body.count.Load()
-		if cut := recover(); cut != nil { // how ReverseProxy says that a side died
-			x.event.failed("the response was cut short")
-			panic(cut)
-		}
-	}()
-	out := x.r.WithContext(httptrace.WithClientTrace(x.r.Context(), &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { x.event.Addr = info.Conn.RemoteAddr().String() },
-	}))
-	if x.r.Body != http.NoBody {
-		out.Body = body
+	if refused := x.plainRefusal(t); refused != nil {
+		x.refuse(t, refused)
+		return
 	}
-	reverse := &httputil.ReverseProxy{
+	x.pass(t, &httputil.ReverseProxy{
 		Transport:      x.proxy.transport,
 		Rewrite:        func(p *httputil.ProxyRequest) { aim(p, t) },
 		ModifyResponse: unmask,
 		ErrorHandler:   func(_ http.ResponseWriter, _ *http.Request, err error) { x.forwardFailed(t, err) },
-		ErrorLog:       log.New(io.Discard, "", 0),
-		FlushInterval:  -1, // what came is passed on at once
-		BufferPool:     x.proxy.buffers,
+	})
+}
+
+// plainRefusal says which plain requests to an allowed host do not pass.
+func (x *exchange) plainRefusal(t target) *refusal {
+	if x.proxy.credentials.names(t.host) {
+		return &refusal{code: CodeCredentialInClear, reason: "a credential is bound to this host, and plain HTTP would show it", fix: "use https"}
+	}
+	if x.proxy.misuses(x.client.head.data) {
+		return phantomMisused()
+	}
+	return nil
+}
+
+// pass runs a reverse proxy for one request, streaming both ways.
+func (x *exchange) pass(t target, reverse *httputil.ReverseProxy) {
+	body := x.clientBody()
+	defer func() {
+		x.event.BytesUp = body.count.Load()
+		if cut := recover(); cut != nil { // how ReverseProxy says that a side died
+			x.event.failed(x.cutReason())
+			panic(cut)
+		}
+	}()
+	out := x.r.WithContext(httptrace.WithClientTrace(x.r.Context(), &httptrace.ClientTrace{
+		GotConn:        func(info httptrace.GotConnInfo) { x.event.Addr = info.Conn.RemoteAddr().String() },
+		Got1xxResponse: fewEarly(),
+	}))
+	if x.r.Body != http.NoBody {
+		out.Body = body
+	}
+	reverse.ErrorLog = log.New(io.Discard, "", 0)
+	reverse.FlushInterval = -1 // what came is passed on at once
+	reverse.BufferPool = x.proxy.buffers
+	var w http.ResponseWriter = &clientWriter{x: x, ResponseWriter: x.w}
+	if x.client.opened != nil {
+		w = &finalWriter{w}
 	}
 	reverse.ServeHTTP(w, out)
+}
+
+// cutReason says why a response ended too early.
+func (x *exchange) cutReason() string {
+	if x.event.Code == CodeCredentialEchoed {
+		return errEchoed.Error()
+	}
+	return "the response was cut short"
+}
+
+// maxEarly is how many informational responses one request may get. ReverseProxy
+// passes them on, and the transport then takes their number for our business.
+const maxEarly = 16
+
+// fewEarly is a trace that ends a request which got too many of them.
+func fewEarly() func(int, textproto.MIMEHeader) error {
+	count := 0 // the transport calls from one goroutine
+	return func(int, textproto.MIMEHeader) error {
+		if count++; count > maxEarly {
+			return errors.New("too many informational responses")
+		}
+		return nil
+	}
 }
 
 // unmask keeps an upstream from posing as the gate.
@@ -129,7 +176,8 @@ func unmask(resp *http.Response) error {
 
 func (x *exchange) forwardFailed(t target, err error) {
 	if errors.Is(err, context.Canceled) {
-		x.event.failed("the client went away")
+		// Or it has closed its side too soon, and still reads.
+		x.reject(http.StatusBadGateway, "the client went away")
 		return
 	}
 	x.fail(t, err)

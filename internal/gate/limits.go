@@ -15,6 +15,7 @@ type Limits struct {
 	DialTimeout    time.Duration // one connection upstream, all addresses together
 	HelloTimeout   time.Duration // until the first bytes of a tunnel are complete
 	HelloBytes     int           // what those may be at most
+	SourceTimeout  time.Duration // until the secret of a credential is there
 	IdleTimeout    time.Duration // no byte passed in either direction
 }
 
@@ -28,6 +29,7 @@ func (l Limits) withDefaults() Limits {
 		DialTimeout:    cmp.Or(l.DialTimeout, 20*time.Second),
 		HelloTimeout:   cmp.Or(l.HelloTimeout, 10*time.Second),
 		HelloBytes:     cmp.Or(l.HelloBytes, 32<<10),
+		SourceTimeout:  cmp.Or(l.SourceTimeout, 20*time.Second),
 		IdleTimeout:    cmp.Or(l.IdleTimeout, 10*time.Minute),
 	}
 }

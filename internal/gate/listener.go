@@ -78,6 +78,7 @@ type clientConn struct {
 	net.Conn
 	pending []byte  // read from Conn before, to be read again
 	inner   *target // the connection came out of a tunnel to here
+	opened  *opened // the same, and its TLS ended here
 	over    bool    // beyond the cap: to be refused
 	head    headRecorder
 	release func()
@@ -93,6 +94,10 @@ func (c *clientConn) Read(p []byte) (n int, err error) {
 		c.pending = c.pending[n:]
 	} else {
 		n, err = c.Conn.Read(p)
+	}
+	if c.opened != nil {
+		c.opened.frames.see(p[:n])
+		return n, err
 	}
 	c.head.record(p[:n])
 	if n > 0 {
@@ -112,6 +117,9 @@ func (c *clientConn) CloseWrite() error {
 func (c *clientConn) Close() error {
 	defer c.release()
 	if c.began.Load() && !c.handled.Swap(true) {
+		c.unserved()
+	}
+	if c.opened != nil && c.opened.frames.unserved() {
 		c.unserved()
 	}
 	return c.Conn.Close()

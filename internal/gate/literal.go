@@ -36,10 +36,9 @@ func endsInNumber(name string) bool {
 // each decimal, octal (leading 0) or hexadecimal (leading 0x), the last of which
 // fills the bytes that remain.
 func parseIPv4(name string) (netip.Addr, error) {
-	invalid := fmt.Errorf("%q is not an IPv4 address", clip(name, 64))
 	parts := strings.Split(name, ".")
 	if len(parts) > 4 {
-		return netip.Addr{}, invalid
+		return netip.Addr{}, notIPv4(name)
 	}
 	var value uint64
 	for i, part := range parts {
@@ -49,11 +48,15 @@ func parseIPv4(name string) (netip.Addr, error) {
 			width = 8 * uint(4-i)
 		}
 		if err != nil || n>>width != 0 {
-			return netip.Addr{}, invalid
+			return netip.Addr{}, notIPv4(name)
 		}
 		value = value<<width | n
 	}
 	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}), nil
+}
+
+func notIPv4(name string) error {
+	return fmt.Errorf("%q is not an IPv4 address", clip(name, 64))
 }
 
 // parseIPv4Number reads one number in the base that its prefix says. As in the

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"io"
 	"log"
@@ -10,10 +11,13 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/agent-loop/ralph/internal/secret"
 )
 
-// Config is what a Proxy is made of. Only Policy must be set; without one,
-// everything is denied.
+// Config is what a Proxy is made of. Only Policy must be set, or Credentials,
+// which bring the policy they were checked against; without one, everything is
+// denied.
 type Config struct {
 	Run      string // names the run in events
 	Policy   *Policy
@@ -23,6 +27,10 @@ type Config struct {
 	Log      func(Event) // called once for each request, from many goroutines; must not block long
 	Password string      // if set, clients must give it (Proxy-Authorization, any user)
 	Limits   Limits
+
+	Credentials *Credentials    // put into requests; their policy takes the place of Policy
+	Phantoms    []secret.Secret // what stands for secrets in the sandbox: not to be sent to other hosts
+	RootCAs     *x509.CertPool  // who vouches for the hosts of Credentials; the system's if nil
 }
 
 // Proxy is the forward proxy. It may serve several listeners.
@@ -40,12 +48,20 @@ type Proxy struct {
 	limiter   *limiter
 	open      registry
 
+	credentials     *Credentials
+	phantoms        *echoGuard // nil if there are none
+	openedTransport *http.Transport
+	openedServer    *http.Server
+
 	mu   sync.Mutex
 	self []netip.AddrPort // where we listen
 }
 
 // New makes a Proxy that serves nothing yet.
 func New(c Config) *Proxy {
+	if c.Credentials != nil {
+		c.Policy = c.Credentials.policy
+	}
 	limits := c.Limits.withDefaults()
 	p := &Proxy{
 		run:      c.Run,
@@ -71,6 +87,7 @@ func New(c Config) *Proxy {
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.handle),
 		ReadHeaderTimeout: limits.HeaderTimeout,
+		WriteTimeout:      limits.IdleTimeout, // for what is short; clientWriter puts it off
 		MaxHeaderBytes:    limits.MaxHeaderBytes,
 		ErrorLog:          log.New(io.Discard, "", 0), // hostile noise; events tell
 		ConnContext:       withClient,
@@ -80,6 +97,10 @@ func New(c Config) *Proxy {
 	// One request a connection: no second request can hide in the first, and
 	// to the gate, which is near, a new connection costs next to nothing.
 	p.server.SetKeepAlivesEnabled(false)
+	p.credentials = c.Credentials
+	p.phantoms = newPhantoms(c.Phantoms)
+	p.openedTransport = newOpenedTransport(p.dialer, c.RootCAs)
+	p.openedServer = p.newOpenedServer()
 	return p
 }
 
@@ -115,23 +136,28 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	p.open.refuseNew()
 	err := p.server.Shutdown(ctx)
 	if err == nil {
+		err = p.openedServer.Shutdown(ctx)
+	}
+	if err == nil {
 		err = p.open.wait(ctx)
 	}
 	if err != nil {
 		p.server.Close()
+		p.openedServer.Close()
 		p.open.closeAll()
 	}
 	p.transport.CloseIdleConnections()
+	p.openedTransport.CloseIdleConnections()
 	return err
 }
 
-// isSelf tells whether addr is one of our own listeners.
+// isSelf tells whether addr, an address of the host, is one of our own listeners.
 func (p *Proxy) isSelf(addr netip.AddrPort) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, own := range p.self {
 		ip := own.Addr().Unmap()
-		if own.Port() == addr.Port() && (ip == addr.Addr() || addr.Addr().IsLoopback()) {
+		if own.Port() == addr.Port() && (ip == addr.Addr() || ip.IsUnspecified() || addr.Addr().IsLoopback()) {
 			return true
 		}
 	}

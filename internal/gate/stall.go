@@ -53,13 +53,19 @@ type clientWriter struct {
 // Unwrap lets http.ResponseController flush.
 func (w *clientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// WriteHeader writes at once when status is informational.
 func (w *clientWriter) WriteHeader(status int) {
 	w.x.event.Status = status
+	w.putOff()
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *clientWriter) Write(p []byte) (int, error) {
+func (w *clientWriter) putOff() {
 	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.x.proxy.limits.IdleTimeout))
+}
+
+func (w *clientWriter) Write(p []byte) (int, error) {
+	w.putOff()
 	n, err := w.ResponseWriter.Write(p)
 	w.x.event.BytesDown += int64(n)
 	return n, err

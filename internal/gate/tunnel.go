@@ -33,6 +33,10 @@ func (t *tunnel) close() {
 // watched; so each copy is broken off by a read deadline at every tick and taken
 // up again, and what it copied in between is the progress. A tunnel so lives
 // one or two ticks longer than the idle limit after its last byte, never less.
+//
+// A copy holds a pipe of the kernel's or a big buffer even when nothing comes,
+// and most tunnels of an agent wait most of the time. So after a period in which
+// nothing came, a direction waits with a few bytes instead (see moveFew).
 func (t *tunnel) run(first []byte) (up, down int64, reason string) {
 	patience := t.idle + t.tick()
 	watch := time.AfterFunc(patience, func() { t.idled.Store(true); t.close() })
@@ -59,26 +63,52 @@ func (t *tunnel) run(first []byte) (up, down int64, reason string) {
 
 func (t *tunnel) tick() time.Duration { return t.idle / 8 }
 
+// quietAfter is for how long a direction on which nothing comes keeps what it
+// needs to copy fast.
+const quietAfter = time.Second
+
 // copyHalf copies one direction to its end and passes the end on.
 func (t *tunnel) copyHalf(dst, src net.Conn, touch func()) (total int64) {
-	tick := t.tick()
-	for {
+	for quiet := false; ; {
+		period, move := min(t.tick(), quietAfter), io.Copy
+		if quiet {
+			period, move = t.tick(), moveFew
+		}
 		start := time.Now()
-		src.SetReadDeadline(start.Add(tick))
-		n, err := io.Copy(dst, src)
+		src.SetReadDeadline(start.Add(period))
+		n, err := move(dst, src)
 		total += n
 		if n > 0 {
 			touch()
 		}
+		switch {
 		// Some errors call themselves a timeout at once and for ever.
-		if isTimeout(err) && time.Since(start) >= tick {
-			continue
+		case isTimeout(err) && time.Since(start) >= period:
+			quiet = n == 0
+		case quiet && n > 0 && err == nil:
+			quiet = false
+		default:
+			if err != nil || !closeWrite(dst) {
+				t.close()
+			}
+			return total
 		}
-		if err != nil || !closeWrite(dst) {
-			t.close()
-		}
-		return total
 	}
+}
+
+// moveFew waits for the first bytes and copies them. Like io.Copy it takes the end
+// for no error; then it has copied nothing.
+func moveFew(dst io.Writer, src io.Reader) (int64, error) {
+	few := make([]byte, 512)
+	n, err := src.Read(few)
+	if n == 0 {
+		if err == io.EOF {
+			err = nil
+		}
+		return 0, err
+	}
+	n, err = dst.Write(few[:n])
+	return int64(n), err
 }
 
 func closeWrite(conn net.Conn) bool {

@@ -34,6 +34,7 @@ func proxyEnv() []string {
 		"HTTPS_PROXY=" + url, "https_proxy=" + url,
 		"ALL_PROXY=" + url, "all_proxy=" + url,
 		"NO_PROXY=" + direct, "no_proxy=" + direct,
+		"NODE_USE_ENV_PROXY=1", // or Node's own fetch looks at none of these
 	}
 }
 
