@@ -60,14 +60,19 @@ func (a USD) Times(n int64) USD {
 	return USD(low)
 }
 
-// FromFloat turns a figure of a configuration file into an amount, rounded down
-// to the nano-dollar below. It refuses what is no amount.
+// FromFloat turns a figure of a configuration file into an amount, rounded to
+// the nearest nano-dollar. It refuses what is no amount, and what is too small to
+// be one: rounded to zero, a cap would be none.
 func FromFloat(dollars float64) (USD, error) {
 	if math.IsNaN(dollars) || dollars < 0 || dollars > float64(Most/Dollar) {
 		return 0, fmt.Errorf("%v is not an amount of dollars", dollars)
 	}
 	// Through the decimal spelling: 0.29 * 1e9 is not 290000000.
-	return Parse(strings.TrimSuffix(fmt.Sprintf("%.9f", dollars), "."))
+	amount, err := Parse(fmt.Sprintf("%.9f", dollars))
+	if err == nil && amount == 0 && dollars > 0 {
+		return 0, fmt.Errorf("%v dollars are too few to be counted", dollars)
+	}
+	return amount, err
 }
 
 // Dollars is the amount as a float, for records that people read.

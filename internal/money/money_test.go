@@ -39,7 +39,7 @@ func TestFromFloatKeepsDecimalSpelling(t *testing.T) {
 			t.Errorf("FromFloat(%v) = %d, %v, want %d", dollars, amount, err, want)
 		}
 	}
-	for _, dollars := range []float64{-1, math.NaN(), math.Inf(1), 1e12} {
+	for _, dollars := range []float64{-1, math.NaN(), math.Inf(1), 1e12, 1e-10} {
 		if amount, err := FromFloat(dollars); err == nil {
 			t.Errorf("FromFloat(%v) = %v, want an error", dollars, amount)
 		}

@@ -117,3 +117,18 @@ func TestWaitingReservationsShareASync(t *testing.T) {
 		t.Errorf("%d syncs, want one for the first and one for all others", syncs)
 	}
 }
+
+// TestALedgerDoesNotFillTheDisk: whoever makes calls that cost nothing makes the
+// file longer all the same. What is held when it is full can still be ended.
+func TestALedgerDoesNotFillTheDisk(t *testing.T) {
+	l := opened(t, newPath(t), Caps{USD: money.Dollar})
+	h := reserved(t, l, cents(1))
+	l.journal.most = l.journal.offset
+	if _, err := l.Reserve(t.Context(), cents(1)); err == nil || isSpent(err) || isDamaged(err) {
+		t.Errorf("a full ledger: %v", err)
+	}
+	must(t, h.Settle(usd(money.Cent)))
+	if got := totals(t, l); got.Spent.USD != money.Cent || got.Open != 0 {
+		t.Errorf("totals %+v", got)
+	}
+}

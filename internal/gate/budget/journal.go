@@ -24,7 +24,12 @@ type journal struct {
 	lines  int64  // how many these are
 	sum    uint32 // of the last of them
 	damage error  // for good: the state can not be trusted
+	most   int64  // bytes; from there on only endings are written
 }
+
+// maxLedger is some three million calls. They may all have come to nothing, so
+// that no cap ends them, and each made the file longer.
+const maxLedger = 1 << 30
 
 func openJournal(path string, flags int) (*journal, error) {
 	f, err := openPrivate(path, flags)
@@ -36,7 +41,7 @@ func openJournal(path string, flags int) (*journal, error) {
 		f.Close()
 		return nil, err
 	}
-	j := &journal{path: path, file: f, info: info, state: newState(), reader: bufio.NewReaderSize(nil, 16*maxLine)}
+	j := &journal{path: path, file: f, info: info, state: newState(), reader: bufio.NewReaderSize(nil, 16*maxLine), most: maxLedger}
 	j.syncer.sync = (*os.File).Sync
 	return j, nil
 }

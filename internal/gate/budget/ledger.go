@@ -106,6 +106,9 @@ func (l *Ledger) place(claim Claim) (*Hold, error) {
 		_ = j.reap() // for the words of the error; the sums are the same
 		return nil, &SpentError{Caps: j.state.caps, Totals: j.state.all, Asked: claim.Amount}
 	}
+	if j.offset >= j.most {
+		return nil, fmt.Errorf("%s is full with %d bytes: start a new budget with what is left", j.path, j.offset)
+	}
 	if err := l.becomeOwner(); err != nil {
 		return nil, err
 	}

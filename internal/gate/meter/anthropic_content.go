@@ -12,7 +12,7 @@ func (w *walker) anthropicMessage() error {
 		default:
 			w.unknown("a message", field)
 		}
-		return w.dec.SkipValue()
+		return w.skip()
 	})
 }
 
@@ -61,7 +61,7 @@ func (w *walker) anthropicBlock() error {
 		case "cache_control":
 			return w.cacheControl()
 		}
-		return w.dec.SkipValue()
+		return w.skip()
 	})
 	w.judge(b)
 	return err

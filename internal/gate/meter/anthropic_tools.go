@@ -21,7 +21,7 @@ const (
 
 func (w *walker) anthropicTool() error {
 	w.tools++
-	start := w.dec.InputOffset()
+	start, before := w.dec.InputOffset(), w.respelled
 	var tool anthropicTool
 	err := w.object(func(field string) (err error) {
 		switch field {
@@ -36,11 +36,11 @@ func (w *walker) anthropicTool() error {
 		case "definition": // of a tool that a message adds
 			err = w.anthropicTool()
 		default:
-			err = w.dec.SkipValue()
+			err = w.skip()
 		}
 		return err
 	})
-	w.largestTool = max(w.largestTool, w.dec.InputOffset()-start+marginTool)
+	w.largestTool = max(w.largestTool, w.dec.InputOffset()-start+marginTool+w.respelled-before)
 	w.judgeTool(tool)
 	return err
 }
@@ -105,8 +105,8 @@ func (w *walker) webTool(t anthropicTool) {
 	switch {
 	case !t.saysUses:
 		w.unbounded("tools", "%.60q has no max_uses", t.kind)
-	case t.uses > maxUses:
-		w.unbounded("tools", "max_uses is over %d", maxUses)
+	case w.serverUses+t.uses > maxUses:
+		w.unbounded("tools", "max_uses is over %d in all", maxUses)
 	case byCode:
 		w.unbounded("tools", `%.60q may be called by code: allowed_callers must be ["direct"]`, t.kind)
 	default:

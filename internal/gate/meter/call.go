@@ -80,7 +80,7 @@ func (r Rules) ReadCall(api API, header http.Header, body []byte) (Call, error) 
 	if err := w.readBody(); err != nil {
 		return Call{}, err
 	}
-	w.conclude(int64(len(body)) + found.growth)
+	w.conclude(int64(len(body)), found.growth)
 	if w.problem != nil {
 		return w.call, w.problem
 	}

@@ -68,6 +68,8 @@ func TestEffectsOfFields(t *testing.T) {
 		"clearing":                    {Anthropic, anthropic(`,"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`), func(c Call) bool { return !c.Compacts }},
 		"compacting":                  {Anthropic, anthropic(`,"context_management":{"edits":[{"type":"compact_20260112"}]}`), func(c Call) bool { return c.Compacts }},
 		"compaction alone":            {Anthropic, anthropic(`,"compaction":{"type":"summarize"}`), func(c Call) bool { return c.Compacts }},
+		"compaction as it comes":      {Anthropic, anthropic(`,"compaction":{}`), func(c Call) bool { return c.Compacts }},
+		"only warming the cache":      {Anthropic, `{"model":"m","max_tokens":0,"messages":[]}`, func(c Call) bool { return c.SaysOutput && c.Output == 0 }},
 		"thinking within":             {Anthropic, anthropic(`,"thinking":{"type":"enabled","budget_tokens":9}`), func(c Call) bool { return c.ExtraOutput == 0 }},
 		"thinking beyond":             {Anthropic, anthropic(`,"thinking":{"type":"enabled","budget_tokens":11}`), func(c Call) bool { return c.ExtraOutput == 11 }},
 		"image by URL":                {Anthropic, anthropic(`,"system":[{"type":"image","source":{"type":"url","url":"https://x"}}]`), func(c Call) bool { return c.FillsWindow }},
@@ -83,6 +85,7 @@ func TestEffectsOfFields(t *testing.T) {
 		"conversation":           {OpenAIResponses, responses(`,"conversation":{"id":"conv_1"}`), func(c Call) bool { return c.FillsWindow }},
 		"always writes":          {OpenAIResponses, responses(``), func(c Call) bool { return c.Writes == Writes5m }},
 		"output not said":        {OpenAIResponses, responses(`,"max_output_tokens":null`), func(c Call) bool { return !c.SaysOutput }},
+		"zero may be no limit":   {OpenAIResponses, responses(`,"max_output_tokens":0`), func(c Call) bool { return !c.SaysOutput }},
 		"priority":               {OpenAIResponses, responses(`,"service_tier":"priority"`), func(c Call) bool { return c.Tier == Fast }},
 		"ultrafast":              {OpenAIResponses, responses(`,"service_tier":"ultrafast"`), func(c Call) bool { return c.Tier == Ultrafast }},
 		"flex is not counted on": {OpenAIResponses, responses(`,"service_tier":"flex"`), func(c Call) bool { return c.Tier == Standard }},
@@ -114,6 +117,7 @@ func TestUnboundedCalls(t *testing.T) {
 		{Anthropic, `"container":{"skills":[{"skill_id":"pptx"}]}`, "container"},
 		{Anthropic, `"fallbacks":[{"model":"claude-opus-4-8"}]`, "fallbacks"},
 		{Anthropic, `"fallbacks":"default"`, "fallbacks"},
+		{Anthropic, `"container":{}`, "container"},
 		{Anthropic, `"thread":{"id":"t"}`, "thread"},
 		{Anthropic, `"speed":"warp"`, "speed"},
 		{Anthropic, `"service_tier":"platinum"`, "service_tier"},
@@ -121,6 +125,7 @@ func TestUnboundedCalls(t *testing.T) {
 		{Anthropic, `"context_management":{"edits":[{"type":"expand_2027"}]}`, "expand_2027"},
 		{Anthropic, `"tools":[{"type":"web_search_20250305","name":"web_search"}]`, "max_uses"},
 		{Anthropic, `"tools":[{"type":"web_search_20250305","max_uses":1001}]`, "max_uses"},
+		{Anthropic, `"tools":[{"type":"web_search_20250305","max_uses":600},{"type":"web_fetch_20250910","max_uses":600}]`, "max_uses"},
 		{Anthropic, `"tools":[{"type":"web_search_20250305","max_uses":1,"allowed_callers":["code_execution_20250825"]}]`, "allowed_callers"},
 		{Anthropic, `"tools":[{"type":"web_search_20260209","max_uses":1}]`, "allowed_callers"},
 		{Anthropic, `"tools":[{"type":"code_execution_20250825","name":"code_execution"}]`, "code_execution"},
@@ -155,12 +160,15 @@ func TestUnboundedCalls(t *testing.T) {
 		{OpenAIResponses, `"tools":[{"type":"programmatic_tool_calling"}]`, "programmatic"},
 		{OpenAIResponses, `"tools":[{"type":"shell","environment":{"type":"container_auto"}}]`, "shell"},
 		{OpenAIResponses, `"tools":[{"type":"shell"}]`, "shell"},
+		{OpenAIResponses, `"tools":[{"type":"shell","environment":{"type":"container_auto"},"execution":"local"}]`, "shell"},
+		{OpenAIResponses, `"tools":[{"type":"tool_search","execution":"server","environment":{"type":"client"}}]`, "tool_search"},
 		{OpenAIResponses, `"tools":[{"type":"tool_search"}]`, "tool_search"},
 		{OpenAIResponses, `"tools":[{"type":"namespace","name":"x","tools":[{"type":"web_search"}]}]`, "web_search"},
 		{OpenAIResponses, `"input":[{"type":"additional_tools","tools":[{"type":"image_generation"}]}]`, "image_generation"},
 		{OpenAIResponses, `"input":[{"type":"tool_search_output","tools":[{"type":"mcp"}]}]`, "mcp"},
 
 		{OpenAIChat, `"web_search_options":{"search_context_size":"low"}`, "web_search_options"},
+		{OpenAIChat, `"web_search_options":{}`, "web_search_options"}, // as the documentation switches it on
 		{OpenAIChat, `"audio":{"voice":"x"}`, "audio"},
 		{OpenAIChat, `"modalities":["text","audio"]`, "audio"},
 		{OpenAIChat, `"messages":[{"role":"assistant","audio":{"id":"a"}}]`, "audio"},
@@ -213,6 +221,9 @@ func TestMalformedCalls(t *testing.T) {
 		if _, err := ReadCall(OpenAIChat, jsonHeader(), []byte(`{"model":"m","messages":[],"n":`+n+`}`)); err == nil {
 			t.Errorf("n = %s is taken", n)
 		}
+	}
+	if _, err := ReadCall(OpenAIResponses, jsonHeader(), []byte(`{"model":"m","instructions":[{"type":"item_reference","id":"msg_1"}]}`)); err == nil {
+		t.Error("instructions that are items are taken")
 	}
 	if _, err := ReadCall("gopher", jsonHeader(), []byte(`{"model":"m"}`)); err == nil {
 		t.Error("an unknown API is taken")
@@ -287,8 +298,10 @@ func TestBetaHeader(t *testing.T) {
 	if call, err := ReadCall(Anthropic, header, body); err != nil || call.Uncapped {
 		t.Errorf("%+v, %v", call, err)
 	}
-	header.Add("Anthropic-Beta", "output-300k-2026-03-24")
-	if call, err := ReadCall(Anthropic, header, body); err != nil || !call.Uncapped {
-		t.Errorf("%+v, %v", call, err)
+	for _, beta := range []string{"output-300k-2026-03-24", "x,Output-300K-2026-03-24"} {
+		header.Set("Anthropic-Beta", beta)
+		if call, err := ReadCall(Anthropic, header, body); err != nil || !call.Uncapped {
+			t.Errorf("%s: %+v, %v", beta, call, err)
+		}
 	}
 }

@@ -12,8 +12,9 @@
 //   - A token of a byte-level tokenizer covers at least one byte of text, and
 //     JSON never spells a text in fewer bytes than it has. So input tokens are at
 //     most the bytes of the body. What a tokenizer's Unicode normalisation could
-//     make longer is added (see survey), and margins for what the provider wraps
-//     around the text (see margins.go).
+//     make longer is added (see survey), what is JSON to the model too and may be
+//     spelled longer there (see respelled), and margins for what the provider
+//     wraps around the text (see margins.go).
 //   - An image counts by what the providers document as the most that one can
 //     cost, not by its bytes.
 //   - What a request only refers to, such as a file or an earlier response, has

@@ -41,7 +41,7 @@ func harmlessOpenAI(field string) bool {
 
 func harmlessResponses(field string) bool {
 	switch field {
-	case "instructions", "include", "text", "truncation", "stream_options",
+	case "include", "text", "truncation", "stream_options",
 		"max_tool_calls": // of the provider's tools, which are refused
 		return true
 	}
@@ -78,13 +78,14 @@ func (w *walker) other(field string) error {
 	if !harmless(w.call.API, field) {
 		w.unknown("the request", field)
 	}
-	return w.dec.SkipValue()
+	return w.skip()
 }
 
-// output reads a limit of the output. Of two, the larger holds.
+// output reads a limit of the output. Of two, the larger holds. A zero is one to
+// Anthropic, where it only fills the cache; elsewhere it may be taken for none.
 func (w *walker) output() error {
 	n, said, err := w.count()
-	if said {
+	if said && (n > 0 || w.call.API == Anthropic) {
 		w.call.SaysOutput = true
 		w.call.Output = max(w.call.Output, n)
 	}

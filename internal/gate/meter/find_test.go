@@ -55,7 +55,7 @@ func TestModelsOfTheAgents(t *testing.T) {
 		"claude-fable-5-1", "claude-fable-5", "claude-mythos-5-1", "claude-mythos-5",
 		"gpt-6-astra", "gpt-6.1-sol", "gpt-6.1-terra", "gpt-6-sol", "gpt-6-luna", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna",
 		"gpt-5.5", "gpt-5.4", "gpt-5.4-mini", "gpt-5.4-nano", "gpt-5.3-codex", "gpt-5.2", "gpt-5.1-codex-max", "gpt-5-codex", "gpt-5",
-		"gpt-5-mini", "gpt-5-nano", "gpt-5-pro", "gpt-4.1", "o3", "o4-mini", "codex-mini-latest",
+		"gpt-5-mini", "gpt-5-nano", "gpt-5-pro", "gpt-4.1", "o1-pro", "o3", "o4-mini", "codex-mini-latest",
 	} {
 		if _, ok := all.Find(model); !ok {
 			t.Errorf("no price for %s", model)

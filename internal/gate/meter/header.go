@@ -39,7 +39,7 @@ func (w *walker) readHeader(h http.Header) {
 	}
 	for _, line := range h.Values("Anthropic-Beta") {
 		for beta := range strings.SplitSeq(line, ",") {
-			if strings.HasPrefix(strings.TrimSpace(beta), "output-") { // output-128k-..., output-300k-...
+			if strings.HasPrefix(strings.ToLower(strings.TrimSpace(beta)), "output-") { // output-128k-..., output-300k-...
 				w.call.Uncapped = true
 			}
 		}

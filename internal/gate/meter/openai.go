@@ -15,6 +15,9 @@ func (w *walker) responsesField(field string) error {
 		return w.object(w.reasoningField)
 	case "previous_response_id", "conversation":
 		return w.refers()
+	case "instructions": // not a list of items, which may refer to others
+		_, err := w.optional()
+		return err
 	case "prompt":
 		return w.refuse(field, "a stored prompt brings tools and a model of its own")
 	case "background":

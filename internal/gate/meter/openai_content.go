@@ -18,9 +18,10 @@ func (w *walker) items() error {
 // item is what is known of an input item, or of a chat message, when all of it
 // has been read.
 type item struct {
-	kind    string
-	hasRole bool
-	sealed  bool // brings its text, encrypted
+	kind       string
+	hasRole    bool
+	hasContent bool
+	sealed     bool // brings its text, encrypted
 }
 
 func (w *walker) item() error {
@@ -31,9 +32,10 @@ func (w *walker) item() error {
 		case "type":
 			it.kind, err = w.optional()
 		case "role":
-			it.hasRole = true
+			it.hasRole = w.dec.PeekKind() == '"'
 			err = w.dec.SkipValue()
 		case "content", "output":
+			it.hasContent = it.hasContent || field == "content" && w.dec.PeekKind() != 'n'
 			err = w.parts()
 		case "encrypted_content":
 			it.sealed = w.dec.PeekKind() == '"'
@@ -43,7 +45,7 @@ func (w *walker) item() error {
 		case "audio":
 			err = w.refuse("audio", "it refers to sound")
 		default:
-			err = w.dec.SkipValue()
+			err = w.skip()
 		}
 		return err
 	})
@@ -55,7 +57,8 @@ func (w *walker) item() error {
 func (w *walker) judgeItem(it item) {
 	switch it.kind {
 	case "":
-		if !it.hasRole { // only an id, which refers to an item
+		// What is no message has an id, which refers to an item.
+		if !it.hasRole || !it.hasContent && w.call.API == OpenAIResponses {
 			w.call.FillsWindow = true
 		}
 	case "message", "agent_message", "additional_tools", "configuration_update",
@@ -124,7 +127,7 @@ func (w *walker) partField(p *part, field string) (err error) {
 	case "prompt_cache_breakpoint":
 		err = w.object(w.cacheOption)
 	default:
-		err = w.dec.SkipValue()
+		err = w.skip()
 	}
 	return err
 }

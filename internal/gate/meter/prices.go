@@ -91,6 +91,7 @@ func addOlderGPT(t map[string]Price) {
 	put(t, gpt(5000, 5000, 15_000, 128*k, 16_384), "gpt-4o-2024-05-13") // dearer than its family
 	put(t, gpt(150, 75, 600, 128*k, 16_384), "gpt-4o-mini")
 	put(t, gpt(15_000, 7500, 60_000, 200*k, 100*k), "o1")
+	put(t, gpt(150_000, 150_000, 600_000, 200*k, 100*k), "o1-pro")
 	put(t, gpt(2000, 500, 8000, 200*k, 100*k), "o3")
 	put(t, gpt(20_000, 20_000, 80_000, 200*k, 100*k), "o3-pro")
 	put(t, gpt(1100, 550, 4400, 200*k, 100*k), "o3-mini", "o4-mini")

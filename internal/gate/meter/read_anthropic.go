@@ -91,8 +91,11 @@ func (r *Reader) anthropic(u *anthropicUsage) {
 	sampled.add(summarised)
 	r.tallyAnthropic(sampled)
 	r.tally.raise(&r.tally.searches, u.ServerToolUse.WebSearches)
-	if u.Speed == "fast" {
+	switch u.Speed {
+	case "fast":
 		r.tally.tier = Fast
+	case "standard":
+		r.tally.tier = Standard
 	}
 	switch u.InferenceGeo {
 	case "", "global", "not_available":

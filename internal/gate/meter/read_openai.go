@@ -109,7 +109,7 @@ func (r *Reader) openAI(response openAIResponse) {
 	if r.api == OpenAIChat {
 		input, details, output = u.PromptTokens, u.PromptDetails, u.CompletionTokens
 	}
-	*t = tally{model: response.Model, tier: served(response.ServiceTier), insane: t.insane || input > absurd}
+	*t = tally{model: response.Model, tier: r.served(response.ServiceTier), insane: t.insane || input > absurd}
 	t.raise(&t.cacheRead, details.Cached)
 	t.raise(&t.written, details.Written)
 	t.raise(&t.written5m, details.Written)
@@ -119,10 +119,13 @@ func (r *Reader) openAI(response openAIResponse) {
 	r.final = true
 }
 
-// served is the tier that a response says it had.
-func served(tier string) Tier {
+// served is the tier that a response says it had. If it does not say, that was
+// the one asked for.
+func (r *Reader) served(tier string) Tier {
 	switch tier {
-	case "", "auto", "default", "standard", "scale":
+	case "", "auto":
+		return r.asked
+	case "default", "standard", "scale":
 		return Standard
 	case "flex":
 		return Flex

@@ -19,6 +19,7 @@ const absurd = 1_000_000_000
 // holds a bounded part: what it cannot make sense of leaves the usage unknown.
 type Reader struct {
 	api    API
+	asked  Tier         // of the call
 	events *events      // of a stream; nil for a plain body
 	plain  bytes.Buffer // of a body that is not a stream
 
@@ -28,9 +29,9 @@ type Reader struct {
 	ended bool
 }
 
-// NewReader reads a response of the given content type.
-func NewReader(api API, contentType string) *Reader {
-	r := &Reader{api: api}
+// NewReader reads the response to a call, of the given content type.
+func NewReader(call Call, contentType string) *Reader {
+	r := &Reader{api: call.API, asked: call.Tier, tally: tally{tier: call.Tier}}
 	if media, _, err := mime.ParseMediaType(contentType); err == nil && media == "text/event-stream" {
 		r.events = &events{limit: maxEvent, found: r.event}
 	}
@@ -54,13 +55,13 @@ func (r *Reader) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Result ends the reading. The usage is known when its final figure was seen;
-// otherwise nothing is said of it. The model is the one that answered, and may
-// be empty.
+// Result ends the reading. The usage is known when its final figure was seen,
+// and that of the input, which no call is without; otherwise nothing is said of
+// it. The model is the one that answered, and may be empty.
 func (r *Reader) Result() (usage Usage, known bool, model string) {
 	r.end()
 	usage, sane := r.tally.usage()
-	if !r.final || r.lost || !sane {
+	if !r.final || r.lost || !sane || usage.InputTokens() == 0 {
 		return Usage{}, false, r.tally.model
 	}
 	return usage, true, r.tally.model

@@ -57,7 +57,7 @@ type answer struct {
 
 // consume feeds a response in parts of the given size.
 func consume(api API, contentType, response string, size int) answer {
-	r := NewReader(api, contentType)
+	r := NewReader(Call{API: api}, contentType)
 	for len(response) > 0 {
 		n := min(size, len(response))
 		if wrote, err := r.Write([]byte(response[:n])); wrote != n || err != nil {
@@ -119,6 +119,8 @@ func TestUnknownUsage(t *testing.T) {
 		"cut within the last figure": {Anthropic, stream, cut(anthropicStream, `57}}`)},
 		"an error after the start":   {Anthropic, stream, cut(anthropicStream, "event: message_delta") + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n"},
 		"a delta before the last":    {Anthropic, stream, "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":null},\"usage\":{\"output_tokens\":5}}\n\n"},
+		"a delta without a start":    {Anthropic, stream, "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":5}}\n\n"},
+		"nothing but zeros":          {OpenAIChat, plain, `{"choices":[{}],"usage":{"prompt_tokens":0,"completion_tokens":0}}`},
 		"negative":                   {Anthropic, plain, `{"type":"message","usage":{"input_tokens":-1,"output_tokens":5}}`},
 		"absurd":                     {Anthropic, plain, `{"type":"message","usage":{"input_tokens":1000000001,"output_tokens":5}}`},
 		"absurd iterations":          {Anthropic, plain, `{"type":"message","usage":{"input_tokens":1,"output_tokens":5,"iterations":[{"type":"compaction","input_tokens":9223372036854775807},{"type":"compaction","input_tokens":9223372036854775807}]}}`},
@@ -145,11 +147,39 @@ func TestUnknownUsage(t *testing.T) {
 	}
 }
 
+// A tier that was asked for and is not told of is taken to have been served: the
+// one who asked must not pay less for an answer that is silent.
+func TestTierThatIsNotTold(t *testing.T) {
+	const (
+		anthropic = `{"type":"message","usage":{"input_tokens":1,"output_tokens":2SPEED}}`
+		responses = `{"status":"completed","usage":{"input_tokens":1,"output_tokens":2}TIER}`
+	)
+	for _, c := range []struct {
+		call     Call
+		response string
+		want     Tier
+	}{
+		{Call{API: Anthropic, Tier: Fast}, strings.Replace(anthropic, "SPEED", "", 1), Fast},
+		{Call{API: Anthropic, Tier: Fast}, strings.Replace(anthropic, "SPEED", `,"speed":"standard"`, 1), Standard},
+		{Call{API: Anthropic}, strings.Replace(anthropic, "SPEED", `,"speed":"fast"`, 1), Fast},
+		{Call{API: OpenAIResponses, Tier: Ultrafast}, strings.Replace(responses, "TIER", "", 1), Ultrafast},
+		{Call{API: OpenAIResponses, Tier: Ultrafast}, strings.Replace(responses, "TIER", `,"service_tier":"auto"`, 1), Ultrafast},
+		{Call{API: OpenAIResponses, Tier: Fast}, strings.Replace(responses, "TIER", `,"service_tier":"default"`, 1), Standard},
+		{Call{API: OpenAIResponses}, strings.Replace(responses, "TIER", "", 1), Standard},
+	} {
+		r := NewReader(c.call, plain)
+		_, _ = r.Write([]byte(c.response))
+		if usage, known, _ := r.Result(); !known || usage.Tier != c.want {
+			t.Errorf("%+v, %s: %+v, %v, want %q", c.call, c.response, usage, known, c.want)
+		}
+	}
+}
+
 // A response without end is not held, and leaves the usage unknown.
 func TestReaderIsBounded(t *testing.T) {
 	chunk := []byte(strings.Repeat("x", 1<<20))
 	for _, kind := range []string{stream, plain} {
-		r := NewReader(Anthropic, kind)
+		r := NewReader(Call{API: Anthropic}, kind)
 		_, _ = r.Write([]byte("data: "))
 		for range 64 {
 			_, _ = r.Write(chunk)

@@ -22,6 +22,7 @@ type walker struct {
 	blocks, tools, builtIns int64
 	images, imageBytes      int64
 	references, largestTool int64 // deferred tools, and what one can add
+	respelled               int64 // what JSON for the model can have more than its bytes
 	serverTools             bool
 	serverUses              int64
 	thinkingBudget          int64
@@ -72,15 +73,16 @@ func (w *walker) topLevel() (func(string) error, error) {
 	return nil, fmt.Errorf("the API %q is not known", w.call.API)
 }
 
-// conclude turns what was counted into the bound. size is that of the body as
-// text.
-func (w *walker) conclude(size int64) {
+// conclude turns what was counted into the bound, given the body's size and by
+// how much its text can grow, in a tool that is written out again too.
+func (w *walker) conclude(size, growth int64) {
 	image := int64(imageOpenAI)
 	if w.call.API == Anthropic {
 		image = imageAnthropic
 	}
 	w.call.Input = size - w.imageBytes + w.images*image + marginBase + w.blocks*marginBlock +
-		w.tools*marginTool + w.builtIns*marginBuiltIn + w.references*w.largestTool
+		w.tools*marginTool + w.builtIns*marginBuiltIn + w.references*w.largestTool +
+		w.respelled + growth*(1+w.references)
 	if w.serverTools {
 		w.call.Rounds = max(w.serverUses, serverLoop) + 1
 	}
@@ -216,7 +218,15 @@ func (w *walker) count() (n int64, said bool, err error) {
 	return n, true, nil
 }
 
-// absent reads a value and tells whether it says nothing.
+// skip reads a value that decides nothing but its own length.
+func (w *walker) skip() error {
+	raw, err := w.dec.ReadValue()
+	w.respelled += respelled(raw)
+	return err
+}
+
+// absent reads a value and tells whether it says nothing. An empty object does
+// not: it may switch something on with all its defaults.
 func (w *walker) absent() (bool, error) {
 	raw, err := w.dec.ReadValue()
 	if err != nil {
@@ -225,7 +235,7 @@ func (w *walker) absent() (bool, error) {
 	switch {
 	case raw.Kind() == 'n' || raw.Kind() == 'f' || string(raw) == `""`:
 		return true, nil
-	case raw.Kind() == '{' || raw.Kind() == '[':
+	case raw.Kind() == '[':
 		return len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0, nil
 	}
 	return false, nil

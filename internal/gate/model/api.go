@@ -52,6 +52,7 @@ type Limits struct {
 	BodyBytes   int64         // of one request
 	HeldBytes   int64         // of all requests at once; more wait
 	ErrorBytes  int64         // of an upstream's error, which is read whole
+	BodyTimeout time.Duration // until a request is read whole
 	IdleTimeout time.Duration // an upstream sends nothing
 }
 
@@ -111,6 +112,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.ErrorBytes == 0 {
 		l.ErrorBytes = 256 << 10
+	}
+	if l.BodyTimeout == 0 {
+		l.BodyTimeout = time.Minute // the clients are near
 	}
 	if l.IdleTimeout == 0 {
 		l.IdleTimeout = 10 * time.Minute

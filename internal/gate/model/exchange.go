@@ -1,10 +1,7 @@
 package model
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"mime"
 	"net/http"
 
 	"github.com/agent-loop/ralph/internal/gate"
@@ -41,7 +38,7 @@ func (x *exchange) serve(path string) {
 		x.refuse(http.StatusForbidden, CodeWrongMethod, "this method is not served here")
 	case !ok || x.r.URL.RawPath != "":
 		x.refuse(http.StatusForbidden, CodeWrongPath, "this path is not served: only model calls are")
-	case !found.allowsQuery(x.r.URL.Query()):
+	case !found.allowsQuery(x.r.URL.RawQuery):
 		x.refuse(http.StatusForbidden, CodeWrongPath, "this query is not served")
 	case !holdsPhantom(x.r.Header, x.up.Phantom):
 		x.refuse(http.StatusForbidden, CodeWrongPhantom, "the credential is not the one of this run")
@@ -61,51 +58,6 @@ func (x *exchange) preconnect(path string) bool {
 	x.event.Allowed, x.event.Reason = true, "preconnect"
 	x.w.WriteHeader(http.StatusOK)
 	return true
-}
-
-// readBody reads the request's body whole. What it holds counts against the
-// bytes of all requests until release is called.
-func (x *exchange) readBody() (body []byte, release func(), err error) {
-	most := x.api.config.Limits.BodyBytes
-	if x.r.ContentLength > most {
-		return nil, nil, errTooLarge
-	}
-	if coding := x.r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return nil, nil, fmt.Errorf("%w: the body is packed (%.20q)", errBadBody, coding)
-	}
-	if kind, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return nil, nil, fmt.Errorf("%w: the body is not application/json", errBadBody)
-	}
-	weight := x.r.ContentLength
-	if weight < 0 {
-		weight = most
-	}
-	if err := x.api.held.Acquire(x.r.Context(), weight); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", errBadBody, err)
-	}
-	release = func() { x.api.held.Release(weight) }
-	body, err = io.ReadAll(io.LimitReader(x.r.Body, most+1))
-	if err == nil && int64(len(body)) > most {
-		err = errTooLarge
-	}
-	if err != nil {
-		release()
-		return nil, nil, fmt.Errorf("%w: %w", errBadBody, err)
-	}
-	return body, release, nil
-}
-
-var (
-	errBadBody  = errors.New("reading the request")
-	errTooLarge = errors.New("the request is too large")
-)
-
-func (x *exchange) refuseBody(err error) {
-	if errors.Is(err, errTooLarge) {
-		x.refuse(http.StatusRequestEntityTooLarge, CodeTooLarge, "the request is larger than a model call may be")
-		return
-	}
-	x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
 }
 
 // free passes on what costs nothing.

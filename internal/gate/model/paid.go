@@ -20,7 +20,7 @@ func (x *exchange) paid(found route, path string) {
 	}
 	defer release()
 	if body, err = x.steered(found.api, body); err != nil {
-		x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
+		x.refuseSteered(err)
 		return
 	}
 	call, price, ok := x.metered(found.api, body)
@@ -35,7 +35,7 @@ func (x *exchange) paid(found route, path string) {
 	x.event.Charge = &gate.Charge{Model: clipModel(call.Model), Reserved: price.Worst(call)}
 	defer x.api.settled()
 	defer b.close()
-	x.perform(path, body, found.api, b)
+	x.perform(path, body, b)
 }
 
 // metered reads the call's worst case and finds its price, or refuses.
@@ -50,6 +50,7 @@ func (x *exchange) metered(api meter.API, body []byte) (meter.Call, meter.Price,
 		x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
 		return call, meter.Price{}, false
 	}
+	call.Regional = call.Regional || x.up.regional()
 	price, known := x.api.config.Prices.Find(call.Model)
 	if known {
 		return call, price, true
@@ -75,16 +76,21 @@ func (x *exchange) reserved(call meter.Call, price meter.Price) (*budget.Hold, b
 		x.api.signal(Signal{Kind: BudgetSpent, Provider: x.up.Provider, Detail: spent.Error()})
 		x.refuse(http.StatusForbidden, CodeBudgetSpent, spent.Error())
 	case err != nil:
-		x.refuse(http.StatusInternalServerError, CodeLedger, "the budget's ledger cannot be written: nothing is forwarded")
-		x.event.Reason = err.Error()
+		x.refuseLedger(err)
 	default:
 		return hold, true
 	}
 	return nil, false
 }
 
+// refuseLedger answers when the budget is not known. Why is for the user alone.
+func (x *exchange) refuseLedger(err error) {
+	x.refuse(http.StatusInternalServerError, CodeLedger, "the budget's ledger does not work: nothing is forwarded")
+	x.event.Reason = err.Error()
+}
+
 // perform sends the call and reads its usage from the response.
-func (x *exchange) perform(path string, body []byte, api meter.API, b *bill) {
+func (x *exchange) perform(path string, body []byte, b *bill) {
 	resp, err := x.send(path, body)
 	if err != nil {
 		if !wasSent(err) {
@@ -102,17 +108,26 @@ func (x *exchange) perform(path string, body []byte, api meter.API, b *bill) {
 		x.failed(resp)
 		return
 	}
-	reader := meter.NewReader(api, resp.Header.Get("Content-Type"))
+	reader := meter.NewReader(b.call, resp.Header.Get("Content-Type"))
 	x.stream(resp, reader)
 	if usage, known, _ := reader.Result(); known {
+		usage.Regional = usage.Regional || x.up.regional()
 		b.known(usage)
 	}
 }
 
 // unbilled tells the errors that providers do not charge for. Those of a proxy
-// in between say nothing about what the provider did.
+// in between, about time or about who went away, say nothing about what the
+// provider did.
 func unbilled(status int) bool {
-	return status < 500 || status == http.StatusInternalServerError || status == http.StatusServiceUnavailable || status == 529
+	switch status {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
+		http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusRequestHeaderFieldsTooLarge,
+		http.StatusInternalServerError, http.StatusServiceUnavailable, 529:
+		return true
+	}
+	return false
 }
 
 // bill settles one call. Unless it is told otherwise, the worst case stays
@@ -163,9 +178,4 @@ func (b *bill) close() {
 func (b *bill) cost() money.USD { return b.price.Cost(b.usage) }
 
 // clipModel bounds a name from inside the sandbox.
-func clipModel(name string) string {
-	if len(name) > 128 {
-		return name[:128]
-	}
-	return name
-}
+func clipModel(name string) string { return clip(name, 128) }

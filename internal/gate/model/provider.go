@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/agent-loop/ralph/internal/gate/meter"
 )
@@ -90,8 +91,13 @@ func (s *shape) find(method, path string) (found route, ok, wrongMethod bool) {
 	return route{}, false, wrongMethod
 }
 
-// allowsQuery tells whether all parameters of a query are known, once each.
-func (r route) allowsQuery(query url.Values) bool {
+// allowsQuery tells whether all parameters of a query are known, once each. One
+// that cannot be read here may still mean something to the upstream.
+func (r route) allowsQuery(raw string) bool {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return false
+	}
 	for name, values := range query {
 		known := false
 		for _, may := range r.query {
@@ -102,6 +108,12 @@ func (r route) allowsQuery(query url.Values) bool {
 		}
 	}
 	return true
+}
+
+// regional tells the endpoints of OpenAI that keep data in a region, at a
+// surcharge. With Anthropic a field of the request says so.
+func (up *Upstream) regional() bool {
+	return strings.HasSuffix(strings.ToLower(up.URL.Hostname()), ".api.openai.com")
 }
 
 // hostPort is the upstream as events show it.

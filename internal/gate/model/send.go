@@ -90,7 +90,7 @@ func (x *exchange) sendAs(path string, body []byte, c token.Credential) (*http.R
 	})
 	target := *x.up.URL
 	target.Path, target.RawPath = strings.TrimSuffix(target.Path, "/")+path, ""
-	target.RawQuery = x.r.URL.RawQuery
+	target.RawQuery = x.r.URL.Query().Encode() // what was checked, and as it was read
 	out := (&http.Request{
 		Method:        x.r.Method,
 		URL:           &target,

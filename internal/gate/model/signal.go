@@ -2,6 +2,7 @@ package model
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -135,10 +136,10 @@ func errorKind(body []byte) string {
 	return answer.Error.Type
 }
 
-// clip bounds text that is kept.
+// clip bounds text that is kept, and keeps its characters whole.
 func clip(text string, most int) string {
 	if len(text) > most {
-		return text[:most]
+		return strings.ToValidUTF8(text[:most], "")
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,6 +43,15 @@ func (x *exchange) steered(api meter.API, body []byte) ([]byte, error) {
 		}
 	}
 	return body, nil
+}
+
+// refuseSteered answers when steered failed: by the request, or by the ledger.
+func (x *exchange) refuseSteered(err error) {
+	if errors.Is(err, errBadBody) {
+		x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
+		return
+	}
+	x.refuseLedger(err)
 }
 
 // appendText adds a text of the user's at the end of the conversation. Adding a
