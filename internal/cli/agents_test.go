@@ -175,18 +175,19 @@ func TestTheSearchFindsAToken(t *testing.T) {
 }
 
 // TestRecordAndReplay: what was recorded with the provider runs again without
-// it and without a credential, and no secret is on the tape.
+// it and without a credential, and no secret is on the tape, not even the phantom,
+// which the agent shows its model and which is another one in the replay.
 func TestRecordAndReplay(t *testing.T) {
 	for _, a := range realAgents() {
 		t.Run(a.name, func(t *testing.T) {
 			tape := filepath.Join(t.TempDir(), "tape.jsonl")
-			server := modeltest.New(t, modeltest.Shell("echo made-by-the-$((40+2))"), modeltest.Say("the work is done"))
+			server := modeltest.New(t, modeltest.Shell("echo made-by-the-$((40+2)); cat /proc/*/environ | tr '\\0' '\\n' | grep -E '^(CLAUDE_CODE_OAUTH_TOKEN|CODEX_API_KEY)=' | sort -u"), modeltest.Say("the work is done"))
 			work := t.TempDir()
 			if out, code, _ := runAgent(t, a, server, "--record", tape, "-w", work); code != 0 {
 				t.Fatalf("exit %d\n%s", code, out)
 			}
 			recorded, err := os.ReadFile(tape)
-			if err != nil || bytes.Contains(recorded, []byte("REALTOKEN")) || !bytes.Contains(recorded, []byte("made-by-the-42")) {
+			if err != nil || bytes.Contains(recorded, []byte("REALTOKEN")) || !bytes.Contains(recorded, []byte("=[redacted:")) || !bytes.Contains(recorded, []byte("made-by-the-42")) {
 				t.Fatalf("%v: the tape holds the credential, or not the traffic: %.2000s", err, recorded)
 			}
 			a.credential = ""

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ func newBudgetCommand(w World) *cobra.Command {
 		Long: `A budget with a name is shared by every command that is started with --budget NAME
 or budget.name in your own configuration file. Its first user decides how much
 it holds; after that only "ralph budget set" changes it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newBudgetListCommand(w), newBudgetSetCommand(w), newBudgetRemoveCommand(w))
 	return cmd
@@ -48,34 +51,33 @@ func newBudgetListCommand(w World) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			rows, err := listBudgets(w)
-			if err != nil {
-				return err
-			}
 			if asJSON {
-				return json.NewEncoder(w.Out).Encode(rows)
+				return errors.Join(err, json.NewEncoder(w.Out).Encode(rows))
 			}
 			table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(table, "NAME\tSPENT\tUNCERTAIN\tHELD\tOF\tCALLS\tTOKENS")
 			for _, r := range rows {
 				fmt.Fprintf(table, "%s\t%v\t%v\t%v\t%v\t%d\t%d\n", r.Name, r.Spent, r.Uncertain, r.Held, r.MaxUSD, r.Calls, r.Tokens)
 			}
-			return table.Flush()
+			return errors.Join(err, table.Flush())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	return cmd
 }
 
+// listBudgets lists those that can be read. The error is about the others.
 func listBudgets(w World) ([]budgetRow, error) {
+	rows := []budgetRow{}
 	dir, err := w.budgetsDir()
 	if err != nil {
-		return nil, err
+		return rows, err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("listing budgets: %w", err)
+		return rows, fmt.Errorf("listing budgets: %w", err)
 	}
-	rows := []budgetRow{}
+	var errs []error
 	for _, entry := range entries {
 		name, ok := strings.CutSuffix(entry.Name(), budgetSuffix)
 		if !ok {
@@ -83,11 +85,12 @@ func listBudgets(w World) ([]budgetRow, error) {
 		}
 		row, err := readBudget(filepath.Join(dir, entry.Name()), name)
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		rows = append(rows, row)
 	}
-	return rows, nil
+	return rows, errors.Join(errs...)
 }
 
 func readBudget(path, name string) (row budgetRow, err error) {
@@ -112,33 +115,24 @@ func newBudgetSetCommand(w World) *cobra.Command {
 	var usd string
 	var tokens int64
 	cmd := &cobra.Command{
-		Use:     "set NAME --max-cost-usd AMOUNT [--max-tokens N]",
+		Use:     "set NAME [--max-cost-usd AMOUNT] [--max-tokens N]",
 		Short:   "Change how much a shared budget holds",
 		Example: `  ralph budget set team --max-cost-usd 40`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			path, err := budgetPath(w, args[0])
-			if err != nil {
-				return err
+		Args:    oneBudget,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cost, count := cmd.Flags().Changed("max-cost-usd"), cmd.Flags().Changed("max-tokens")
+			if !cost && !count {
+				return usageError{errors.New("nothing to change was given"), "say --max-cost-usd AMOUNT, --max-tokens N, or both"}
 			}
-			ledger, err := budget.OpenExisting(path)
-			if err != nil {
-				return unknownBudget(args[0], err)
-			}
-			defer func() { err = errors.Join(err, ledger.Close()) }()
-			caps, err := ledger.Caps()
-			if err != nil {
-				return err
-			}
-			if cmd.Flags().Changed("max-cost-usd") {
-				if caps.USD, err = money.Parse(usd); err != nil || caps.USD == 0 {
-					return usageError{fmt.Errorf("--max-cost-usd %q: %w", usd, errors.Join(err, errNoAmount(caps.USD))), ""}
+			return setBudget(cmd.Context(), w, args[0], func(caps *budget.Caps) (err error) {
+				if count {
+					caps.Tokens = tokens
 				}
-			}
-			if cmd.Flags().Changed("max-tokens") {
-				caps.Tokens = tokens
-			}
-			return ledger.SetCaps(cmd.Context(), caps)
+				if cost {
+					caps.USD, err = parseAmount(usd)
+				}
+				return err
+			})
 		},
 	}
 	cmd.Flags().StringVar(&usd, "max-cost-usd", "", "most dollars, such as 40")
@@ -146,18 +140,42 @@ func newBudgetSetCommand(w World) *cobra.Command {
 	return cmd
 }
 
-func errNoAmount(amount money.USD) error {
-	if amount == 0 {
-		return errors.New("a budget holds more than nothing")
+func setBudget(ctx context.Context, w World, name string, change func(*budget.Caps) error) (err error) {
+	path, err := budgetPath(w, name)
+	if err != nil {
+		return err
 	}
-	return nil
+	ledger, err := budget.OpenExisting(path)
+	if err != nil {
+		return unknownBudget(name, err)
+	}
+	defer func() { err = errors.Join(err, ledger.Close()) }()
+	caps, err := ledger.Caps()
+	if err != nil {
+		return err
+	}
+	if err := change(&caps); err != nil {
+		return err
+	}
+	return ledger.SetCaps(ctx, caps)
+}
+
+func parseAmount(text string) (money.USD, error) {
+	amount, err := money.Parse(text)
+	if err == nil && amount == 0 {
+		err = errors.New("a budget holds more than nothing")
+	}
+	if err != nil {
+		return 0, usageError{fmt.Errorf("--max-cost-usd %q: %w", text, err), "write it as in --max-cost-usd 40"}
+	}
+	return amount, nil
 }
 
 func newBudgetRemoveCommand(w World) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
 		Short: "Forget a shared budget and what was spent of it",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneBudget,
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := budgetPath(w, args[0])
 			if err != nil {
@@ -173,6 +191,14 @@ func newBudgetRemoveCommand(w World) *cobra.Command {
 			return budget.Remove(path)
 		},
 	}
+}
+
+// oneBudget takes the name of one budget and nothing else.
+func oneBudget(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageError{fmt.Errorf("%s takes the name of one budget, and %d were given", cmd.CommandPath(), len(args)), "ralph budget ls lists them"}
+	}
+	return nil
 }
 
 func budgetPath(w World, name string) (string, error) {

@@ -83,7 +83,7 @@ func credentialSource(w World, from, name string) (token.Source, error) {
 		spec = token.Spec{From: kind}
 		switch kind {
 		case token.FromFile:
-			spec.Path = expandHome(w, rest)
+			spec.Path = rest
 		case token.FromCommand:
 			spec.Command = strings.Fields(rest)
 		default:
@@ -91,11 +91,4 @@ func credentialSource(w World, from, name string) (token.Source, error) {
 		}
 	}
 	return token.From(spec, token.Host{Getenv: w.Getenv, Home: w.home(), Store: store})
-}
-
-func expandHome(w World, path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		return filepath.Join(w.home(), rest)
-	}
-	return path
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"net/http"
-	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,27 +59,29 @@ func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t 
 			err = errors.Join(err, m.close())
 		}
 	}()
-	source, kind, err := m.source(ctx, w, cfg, who, t)
+	masker := secret.NewMasker()
+	source, kind, err := m.source(ctx, w, cfg, who, t, masker)
 	if err != nil {
 		return nil, err
 	}
 	provider := model.Provider(who.Provider)
 	m.phantom = model.NewPhantom(provider, kind)
-	masker := secret.NewMasker(m.phantom)
-	transport, err := m.transport(t, masker)
-	if err != nil {
+	masker.Add(m.phantom)
+	upstream := model.Upstream{Provider: provider, Phantom: m.phantom, Name: who.Name}
+	if upstream.URL, err = upstreamURL(cfg.Agent.Upstream, who); err != nil {
 		return nil, err
 	}
-	if m.purse, err = openPurse(w, cfg.Budget); err != nil {
-		return nil, err
-	}
-	m.closers = append(m.closers, m.purse.close)
 	prices, err := prices(cfg.Prices)
 	if err != nil {
 		return nil, err
 	}
-	upstream := model.Upstream{Provider: provider, Phantom: m.phantom, Name: who.Name}
-	if upstream.URL, err = upstreamURL(w, cfg.Agent.Upstream); err != nil {
+	if m.purse, err = openPurse(w, payable(cfg.Budget, t)); err != nil {
+		return nil, err
+	}
+	m.purse.play = t.replay != ""
+	m.closers = append(m.closers, m.purse.close)
+	transport, err := m.transport(t, kind, masker)
+	if err != nil {
 		return nil, err
 	}
 	if source != nil {
@@ -100,8 +104,18 @@ func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t 
 	return m, err
 }
 
+// payable is the budget without the name of a shared one if nothing is paid.
+func payable(b config.Budget, t tapes) config.Budget {
+	if t.replay != "" {
+		b.Name = ""
+	}
+	return b
+}
+
 // upstreamURL reads where model calls go; nothing is the provider's own address.
-func upstreamURL(w World, text string) (*url.URL, error) {
+// It refuses where a credential would be in wrong hands: in the clear on the way,
+// and with another provider, which a project can name.
+func upstreamURL(text string, who agent.Agent) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -109,19 +123,24 @@ func upstreamURL(w World, text string) (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading agent.upstream: %w", err)
 	}
-	addr, err := netip.ParseAddr(u.Hostname())
-	local := u.Hostname() == "localhost" || err == nil && addr.IsLoopback()
-	if u.Scheme == "http" && !local {
-		fmt.Fprintf(w.Err, "ralph: note: %s is not encrypted: the credential and all calls travel in the clear\n", u.Redacted())
+	if err := token.CheckAddress(text); err != nil {
+		return nil, usageError{fmt.Errorf("agent.upstream: %w", err), ""}
+	}
+	own := ownKind(who).Upstream()
+	for _, kind := range token.Kinds() {
+		if other := kind.Upstream(); other != own && other == "https://"+strings.ToLower(u.Hostname()) {
+			return nil, usageError{fmt.Errorf("agent.upstream: %s is another provider's address, and would be sent the credential for %s", u.Host, who.Name), "leave it out, or name a gateway"}
+		}
 	}
 	return u, nil
 }
 
 // source finds the credential that the gate puts in, and what kind it is. A
-// replay needs none.
-func (m *modelAPI) source(ctx context.Context, w World, cfg config.Config, who agent.Agent, t tapes) (token.Source, token.Kind, error) {
+// replay needs none, but the agent must believe in the recorded kind.
+func (m *modelAPI) source(ctx context.Context, w World, cfg config.Config, who agent.Agent, t tapes, masker *secret.Masker) (token.Source, token.Kind, error) {
 	if t.replay != "" {
-		return nil, token.AnthropicKey, nil
+		kind, err := m.openTape(t.replay, who, masker)
+		return nil, kind, err
 	}
 	source, err := credentialSource(w, cfg.Agent.Credential, who.Token)
 	if err != nil {
@@ -142,23 +161,44 @@ func (m *modelAPI) source(ctx context.Context, w World, cfg config.Config, who a
 	return kindSource{source, record.Kind}, record.Kind, nil
 }
 
+// openTape opens a tape to replay and returns the kind of credential it was
+// recorded with.
+func (m *modelAPI) openTape(path string, who agent.Agent, masker *secret.Masker) (token.Kind, error) {
+	player, err := tape.Open(path, tape.Options{Mask: masker.Mask})
+	if err != nil {
+		return "", err
+	}
+	m.player = player
+	m.closers = append(m.closers, player.Close)
+	if kind, err := token.ParseKind(player.Credential()); err == nil {
+		return kind, nil
+	}
+	return ownKind(who), nil
+}
+
+// ownKind is the kind of the keys of an agent's provider.
+func ownKind(who agent.Agent) token.Kind {
+	if who.Provider == agent.OpenAI {
+		return token.OpenAIKey
+	}
+	return token.AnthropicKey
+}
+
 // transport is how calls go out: to the upstream, through a recorder, or not at
 // all.
-func (m *modelAPI) transport(t tapes, masker *secret.Masker) (http.RoundTripper, error) {
+func (m *modelAPI) transport(t tapes, kind token.Kind, masker *secret.Masker) (http.RoundTripper, error) {
 	switch {
-	case t.replay != "":
-		player, err := tape.Open(t.replay, tape.Options{Mask: masker.Mask})
-		if err != nil {
-			return nil, err
-		}
-		m.player = player
-		m.closers = append(m.closers, player.Close)
-		return player, nil
+	case m.player != nil:
+		return m.player, nil
 	case t.record != "":
 		recorder, err := tape.Create(t.record, model.NewTransport(), masker.Mask)
+		if errors.Is(err, fs.ErrExist) {
+			return nil, usageError{err, "a tape is one recording: choose another name, or remove it"}
+		}
 		if err != nil {
 			return nil, err
 		}
+		recorder.Credential = string(kind)
 		m.closers = append(m.closers, recorder.Close)
 		return recorder, nil
 	}
@@ -176,15 +216,9 @@ func (m *modelAPI) close() error {
 // report tells what was spent, and what stood in the way.
 func (m *modelAPI) report(w io.Writer) {
 	m.purse.report(w)
-	for kind, s := range m.api.State().Signals {
-		fmt.Fprintf(w, "ralph: the model API is %s", strings.ReplaceAll(string(kind), "_", " "))
-		if !s.Until.IsZero() {
-			fmt.Fprintf(w, " until %s", s.Until.Local().Format(time.DateTime))
-		}
-		fmt.Fprintln(w)
-		if kind == model.BudgetSpent {
-			fmt.Fprintln(w, "ralph: hint: allow more with --max-cost-usd, or for a named budget with: ralph budget set NAME --max-cost-usd AMOUNT")
-		}
+	signals := m.api.State().Signals
+	for _, kind := range slices.Sorted(maps.Keys(signals)) {
+		reportSignal(w, signals[kind])
 	}
 	if m.player != nil {
 		for _, mismatch := range m.player.Mismatches() {
@@ -194,4 +228,17 @@ func (m *modelAPI) report(w io.Writer) {
 			fmt.Fprintln(w, "ralph: replay: the command asked for less than was recorded")
 		}
 	}
+}
+
+func reportSignal(w io.Writer, s model.Signal) {
+	if s.Kind == model.BudgetSpent {
+		fmt.Fprintln(w, "ralph: a model call was refused: it did not fit into the budget")
+		fmt.Fprintln(w, "ralph: hint: allow more with --max-cost-usd, or for a named budget with: ralph budget set NAME --max-cost-usd AMOUNT")
+		return
+	}
+	fmt.Fprintf(w, "ralph: the model API is %s", s.Kind)
+	if !s.Until.IsZero() {
+		fmt.Fprintf(w, " until %s", s.Until.Local().Format(time.DateTime))
+	}
+	fmt.Fprintln(w)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/gate/budget"
@@ -13,19 +14,45 @@ import (
 	"github.com/agent-loop/ralph/internal/money"
 )
 
-// budgetSuffix ends the name of a shared budget's file.
-const budgetSuffix = ".ledger"
+const (
+	// budgetSuffix ends the name of a shared budget's file.
+	budgetSuffix = ".ledger"
+
+	// ownPrefix begins the name of a folder with a budget that is not shared.
+	ownPrefix = ".own-"
+
+	// ownLifetime is how long such a folder is kept if nothing happens in it. Who
+	// still has it open then can spend nothing more.
+	ownLifetime = 30 * 24 * time.Hour
+)
 
 // purse is the budget of a command: its own, or one that it shares by name.
 type purse struct {
 	ledger *budget.Ledger
 	path   string
 	own    bool // it ends with the command
+	play   bool // the calls are a replay, and cost nothing
 }
 
 func (w World) budgetsDir() (string, error) {
 	state, err := w.stateDir()
 	return filepath.Join(state, "budgets"), err
+}
+
+// makeBudgetsDir creates the folder of budgets. It lies in the state folder, which
+// no sandbox ever sees: an agent that can write its budget has none.
+func (w World) makeBudgetsDir() (string, error) {
+	if _, err := w.makeStateDir(); err != nil {
+		return "", err
+	}
+	dir, err := w.budgetsDir()
+	if err != nil {
+		return "", err
+	}
+	if err := makeOwnFolder(dir); err != nil {
+		return "", fmt.Errorf("creating the folder of budgets: %w", err)
+	}
+	return dir, nil
 }
 
 func openPurse(w World, b config.Budget) (*purse, error) {
@@ -34,10 +61,15 @@ func openPurse(w World, b config.Budget) (*purse, error) {
 		return nil, err
 	}
 	caps := budget.Caps{USD: usd, Tokens: b.MaxTokens}
-	if b.Name != "" {
-		return openShared(w, b.Name, caps)
+	dir, err := w.makeBudgetsDir()
+	if err != nil {
+		return nil, err
 	}
-	own, err := os.MkdirTemp("", "ralph-budget-")
+	if b.Name != "" {
+		return openShared(w, filepath.Join(dir, b.Name+budgetSuffix), b.Name, caps)
+	}
+	removeForgotten(dir)
+	own, err := os.MkdirTemp(dir, ownPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("creating a budget: %w", err)
 	}
@@ -48,28 +80,37 @@ func openPurse(w World, b config.Budget) (*purse, error) {
 	return p, nil
 }
 
+// removeForgotten removes the own budgets that ralphs left that were killed.
+func removeForgotten(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, ownPrefix+"*", "ledger"))
+	for _, path := range left {
+		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > ownLifetime {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
+	}
+}
+
 // openShared opens a named budget. Its first user decides its caps; from then on
 // they change by "ralph budget set" alone, or every run could raise them.
-func openShared(w World, name string, caps budget.Caps) (*purse, error) {
-	if _, err := w.makeStateDir(); err != nil {
-		return nil, err
-	}
-	dir, err := w.budgetsDir()
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("creating the folder of budgets: %w", err)
-	}
-	p := &purse{path: filepath.Join(dir, name+budgetSuffix)}
+func openShared(w World, path, name string, caps budget.Caps) (*purse, error) {
+	ledger, err := budget.Open(path, caps)
 	var other *budget.CapsError
-	if p.ledger, err = budget.Open(p.path, caps); errors.As(err, &other) {
-		p.ledger, err = budget.OpenExisting(p.path)
+	if errors.As(err, &other) {
+		if looser(other.Recorded, caps) {
+			fmt.Fprintf(w.Err, "ralph: note: the budget %s is shared, and it allows more than is said here: ralph budget ls shows how much\n", name)
+		}
+		ledger, err = budget.OpenExisting(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return p, nil
+	return &purse{ledger: ledger, path: path}, nil
+}
+
+// looser tells whether caps allow more than others. Zero is no cap.
+func looser(caps, than budget.Caps) bool {
+	return than.USD != 0 && (caps.USD == 0 || caps.USD > than.USD) ||
+		than.Tokens != 0 && (caps.Tokens == 0 || caps.Tokens > than.Tokens)
 }
 
 func (p *purse) close() error {
@@ -86,6 +127,10 @@ func (p *purse) report(w io.Writer) {
 	caps, capsErr := p.ledger.Caps()
 	if err = errors.Join(err, capsErr); err != nil {
 		fmt.Fprintln(w, "ralph: reading the budget:", err)
+		return
+	}
+	if p.play {
+		fmt.Fprintf(w, "ralph: replayed %d model calls, %d tokens, %v when they were recorded\n", totals.Calls, totals.Spent.Tokens, totals.Spent.USD)
 		return
 	}
 	fmt.Fprintf(w, "ralph: %d model calls, %d tokens, %v spent", totals.Calls, totals.Spent.Tokens, totals.Spent.USD)

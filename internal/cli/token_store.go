@@ -93,7 +93,7 @@ func (o *storeTokenOptions) obtain(ctx context.Context, w World, wal *wallet, ki
 	case isTerminal:
 		text, err = promptSecret(ctx, w, in, "paste the credential for "+wal.agent)
 	default:
-		text, err = readSecret(w.In)
+		text, err = readSecret(ctx, w.In)
 	}
 	if err != nil {
 		return token.Record{}, err
@@ -101,17 +101,31 @@ func (o *storeTokenOptions) obtain(ctx context.Context, w World, wal *wallet, ki
 	return token.Parse(wal.agent, kind, text, time.Now())
 }
 
-// readSecret reads more than a credential can have, so that one that is too long
-// is not cut off.
-func readSecret(in io.Reader) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(in, 2*token.MaxSize))
-	if err != nil {
-		return "", fmt.Errorf("reading the credential: %w", err)
+// readSecret reads to the end of in, unless an interrupt comes first: whoever
+// writes into a pipe may never end it. It reads more than a credential can have,
+// so that one that is too long is not cut off.
+func readSecret(ctx context.Context, in io.Reader) (string, error) {
+	type answer struct {
+		data []byte
+		err  error
 	}
-	if strings.TrimSpace(string(data)) == "" {
-		return "", usageError{errors.New("there is no credential on standard input"), "ralph store-token < FILE, or run it in a terminal"}
+	answered := make(chan answer, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(in, 2*token.MaxSize))
+		answered <- answer{data, err}
+	}()
+	select {
+	case <-ctx.Done(): // reading goes on until ralph ends
+		return "", ctx.Err()
+	case a := <-answered:
+		if a.err != nil {
+			return "", fmt.Errorf("reading the credential: %w", a.err)
+		}
+		if strings.TrimSpace(string(a.data)) == "" {
+			return "", usageError{errors.New("there is no credential on standard input"), "ralph store-token < FILE, or run it in a terminal"}
+		}
+		return string(a.data), nil
 	}
-	return string(data), nil
 }
 
 // takeOver reads the login of Claude Code.

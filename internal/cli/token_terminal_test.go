@@ -125,6 +125,30 @@ func TestStoreTokenWithoutClaude(t *testing.T) {
 	}
 }
 
+// A program of that name in the project is not the user's, whatever PATH says.
+func TestStoreTokenRunsNothingOfTheProject(t *testing.T) {
+	for _, path := range []string{".", "", "node_modules/.bin", "./node_modules/../"} {
+		b := newBank(t)
+		bin := filepath.Join(b.project, "node_modules", ".bin")
+		if err := os.MkdirAll(bin, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{b.project, bin} {
+			if err := os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\ntouch "+b.home+"/was-run\necho "+goodToken), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.env = append(b.env, "PATH="+path+":"+b.home)
+		s := b.terminal(t, "store-token", "--no-check")
+		if code := s.end(t); code != 1 {
+			t.Errorf("PATH %q: exit code %d: %s", path, code, &s.seen)
+		}
+		if _, err := os.Stat(filepath.Join(b.home, "was-run")); err == nil {
+			t.Errorf("PATH %q: it was run", path)
+		}
+	}
+}
+
 // A key is asked for without being shown as it is typed.
 func TestStoreTokenPrompts(t *testing.T) {
 	const key = "sk-proj-not-real-0123456789012345"

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io/fs"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-loop/ralph/internal/cli"
 	"github.com/agent-loop/ralph/internal/secret"
 	"github.com/agent-loop/ralph/internal/token"
 )
@@ -272,4 +274,28 @@ func TestImport(t *testing.T) {
 		t.Errorf("the file is gone: %v", err)
 	}
 	b.run(t, "", "check-token", "--upstream", b.URL).want(t, 0, "is valid; ralph renews it")
+}
+
+// endless is a pipe whose writer never ends it. It tells when somebody reads.
+type endless struct{ read chan struct{} }
+
+func (e endless) Read([]byte) (int, error) {
+	close(e.read)
+	select {}
+}
+
+// One interrupt is enough, also while a pipe is waited for.
+func TestStoreTokenIsInterrupted(t *testing.T) {
+	state, pipe := t.TempDir(), endless{make(chan struct{})}
+	env := map[string]string{"RALPH_STATE_DIR": state, "RALPH_TOKEN_STORE": "file", "HOME": t.TempDir()}
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() {
+		<-pipe.read
+		interrupt()
+	}()
+	var said bytes.Buffer
+	w := cli.World{In: pipe, Out: &said, Err: &said, Getenv: func(name string) string { return env[name] }}
+	if code := cli.Main(ctx, w, []string{"store-token", "--no-check"}); code != 130 {
+		t.Errorf("exit code %d: %s", code, &said)
+	}
 }

@@ -45,10 +45,15 @@ var escapes = regexp.MustCompile(`%[0-9A-F]{2}`)
 func lowerEscapes(s string) string { return escapes.ReplaceAllStringFunc(s, strings.ToLower) }
 
 // jsonForms are a value as it stands in a JSON string: with and without the
-// escapes for HTML, and with the escaped slash of some encoders.
+// escapes for HTML, which every language has its own list of, and with the
+// escaped slash of some encoders.
 func jsonForms(value string) []string {
 	plain := jsonString(value, false)
-	return []string{plain, jsonString(value, true), strings.ReplaceAll(plain, "/", `\/`)}
+	return []string{
+		plain, jsonString(value, true), strings.ReplaceAll(plain, "/", `\/`),
+		strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "=", `\u003d`, "'", `\u0027`).Replace(plain),
+		strings.NewReplacer("<", `\u003C`, ">", `\u003E`, "&", `\u0026`, "+", `\u002B`, "'", `\u0027`, "`", `\u0060`, `\"`, `\u0022`).Replace(plain),
+	}
 }
 
 func jsonString(value string, html bool) string {

@@ -16,8 +16,8 @@ import (
 func marker(text string) string { return "[redacted:" + secret.New(text).Fingerprint() + "]" }
 
 func TestMask(t *testing.T) {
-	const a, b, ab = "alpha-secret", "beta-secret/+", "alpha-secret-and-more"
-	m := secret.NewMasker(secret.New(a), secret.New(b), secret.New(ab), secret.New(""), secret.New("short"))
+	const a, b, c, ab = "alpha-secret", "beta-secret/+", "gamma+secret==", "alpha-secret-and-more"
+	m := secret.NewMasker(secret.New(a), secret.New(b), secret.New(c), secret.New(ab), secret.New(""), secret.New("short"))
 	for _, test := range []struct{ name, in, want string }{
 		{"nothing", "nothing to see", "nothing to see"},
 		{"empty", "", ""},
@@ -34,6 +34,9 @@ func TestMask(t *testing.T) {
 		{"escaped for a URL", url.QueryEscape(b), marker(b)},
 		{"escaped in lower case", strings.ToLower(url.QueryEscape(b)), marker(b)},
 		{"JSON with escaped slashes", `"beta-secret\/+"`, `"` + marker(b) + `"`},
+		{"JSON of Java, with escapes for HTML", `gamma+secret\u003d\u003d`, marker(c)},
+		{"JSON of .NET", `"gamma\u002Bsecret=="`, `"` + marker(c) + `"`},
+		{"and that within JSON", `"gamma\\u002Bsecret=="`, `"` + marker(c) + `"`},
 		{"hexadecimal", hex.EncodeToString([]byte(a)), marker(a)},
 		{"in upper case", strings.ToUpper(hex.EncodeToString([]byte(a))), marker(a)},
 	} {

@@ -76,7 +76,7 @@ func ask(ctx context.Context, c Credential, client *http.Client, upstream string
 	if upstream == "" {
 		return Unchecked, "nobody said which provider it is for"
 	}
-	if err := checkAddress(upstream); err != nil {
+	if err := CheckAddress(upstream); err != nil {
 		return Unchecked, err.Error()
 	}
 	request, err := question(ctx, c, strings.TrimRight(upstream, "/"))

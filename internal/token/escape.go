@@ -12,11 +12,18 @@ const (
 	atEnd                 // the last byte of a sequence
 )
 
-const escapeByte = 0x1b
+const (
+	escapeByte     = 0x1b
+	cancelByte     = 0x18
+	substituteByte = 0x1a
+)
 
 // next is the state that a byte leads to. The byte belongs to text only if that
 // is inText.
 func (s escapeState) next(b byte) escapeState {
+	if s != inText && (b == cancelByte || b == substituteByte) {
+		return atEnd // as terminals do; a sequence that never ends would hide all that follows
+	}
 	switch s {
 	case afterESC:
 		return afterESC.kind(b)
@@ -34,10 +41,7 @@ func (s escapeState) next(b byte) escapeState {
 		}
 		return inString
 	case stringESC:
-		if b == '\\' {
-			return atEnd
-		}
-		return inString
+		return afterESC.kind(b) // the end of the string, or another sequence that cuts it off
 	}
 	if b == escapeByte {
 		return afterESC
@@ -64,14 +68,13 @@ func plainText(output []byte) string {
 	text := make([]byte, 0, len(output))
 	state, start := inText, 0
 	for i, b := range output {
-		before := state
 		state = state.next(b)
 		switch {
 		case state == inText && b == '\r' && i+1 < len(output) && output[i+1] != '\n':
 			text = append(text, '\n')
 		case state == inText:
 			text = append(text, b)
-		case before == inText || before == atEnd:
+		case state == afterESC || state == stringESC:
 			start = i
 		}
 		if state == atEnd && i > start && output[start+1] == '[' && b != 'm' {

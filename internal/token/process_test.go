@@ -159,6 +159,7 @@ func TestKilledWhileRenewing(t *testing.T) {
 	}
 	// A new login mends it.
 	next := p.login(time.Hour)
+	next.Refresh = secret.New("sk-ant-ort01-of-a-new-login-aaaaaaaa")
 	save(t, store, next)
 	if _, err := store.Source("claude").Token(t.Context()); err != nil {
 		t.Error(err)

@@ -1,6 +1,8 @@
 package token
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -28,10 +30,26 @@ type Record struct {
 	Scopes      []string
 	TokenURL    string
 	ClientID    string
+	Origin      string // the digest of the Refresh that the user stored it with
 }
 
 // Renewable tells whether the record has a refresh token that was not used yet.
 func (r Record) Renewable() bool { return !r.Refresh.IsZero() && r.RefreshSent.IsZero() }
+
+// spent tells whether a refresh token has been sent: the one that the record began
+// with, of which there may be a copy elsewhere, or the one that it holds.
+func (r Record) spent(refresh secret.Secret) bool {
+	if refresh.IsZero() {
+		return false
+	}
+	return !r.RefreshedAt.IsZero() && r.Origin == digest(refresh) ||
+		!r.RefreshSent.IsZero() && refresh.Equal(r.Refresh.Reveal())
+}
+
+func digest(s secret.Secret) string {
+	sum := sha256.Sum256([]byte(s.Reveal()))
+	return hex.EncodeToString(sum[:])
+}
 
 func (r Record) expired(now time.Time) bool {
 	return !r.ExpiresAt.IsZero() && !now.Before(r.ExpiresAt)
@@ -67,6 +85,7 @@ type recordFile struct {
 	Scopes      []string  `json:"scopes,omitempty"`
 	TokenURL    string    `json:"token_url,omitzero"`
 	ClientID    string    `json:"client_id,omitzero"`
+	Origin      string    `json:"origin,omitzero"`
 }
 
 func (r Record) encode() ([]byte, error) {
@@ -77,7 +96,7 @@ func (r Record) encode() ([]byte, error) {
 		Version: recordVersion, Agent: r.Agent, Kind: r.Kind, Secret: r.Secret.Reveal(),
 		ExpiresAt: r.ExpiresAt.UTC(), StoredAt: r.StoredAt.UTC(), Refresh: r.Refresh.Reveal(),
 		RefreshedAt: r.RefreshedAt.UTC(), RefreshSent: r.RefreshSent.UTC(),
-		Scopes: r.Scopes, TokenURL: r.TokenURL, ClientID: r.ClientID,
+		Scopes: r.Scopes, TokenURL: r.TokenURL, ClientID: r.ClientID, Origin: r.Origin,
 	})
 	if err == nil && len(data) > maxRecordSize {
 		err = errors.New("it is too large")
@@ -98,7 +117,7 @@ func decode(data []byte) (Record, error) {
 	r := Record{
 		Agent: f.Agent, Kind: f.Kind, Secret: secret.New(f.Secret), ExpiresAt: f.ExpiresAt, StoredAt: f.StoredAt,
 		Refresh: secret.New(f.Refresh), RefreshedAt: f.RefreshedAt, RefreshSent: f.RefreshSent,
-		Scopes: f.Scopes, TokenURL: f.TokenURL, ClientID: f.ClientID,
+		Scopes: f.Scopes, TokenURL: f.TokenURL, ClientID: f.ClientID, Origin: f.Origin,
 	}
 	return r, r.validate()
 }
@@ -119,12 +138,12 @@ func (r Record) validate() error {
 	if err := checkText(r.Refresh.Reveal()); err != nil {
 		return fmt.Errorf("its refresh token: %w", err)
 	}
-	return checkAddress(r.TokenURL)
+	return CheckAddress(r.TokenURL)
 }
 
-// checkAddress takes an address that a secret may be sent to: one that encrypts,
+// CheckAddress takes an address that a secret may be sent to: one that encrypts,
 // or that is this machine.
-func checkAddress(address string) error {
+func CheckAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http"):
@@ -132,7 +151,7 @@ func checkAddress(address string) error {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("the address of the provider may hold a host and a path only")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		return withHint(fmt.Errorf("a credential is not sent to %s without encryption", u.Host), "use an https address")
+		return withHint(fmt.Errorf("a credential is not sent to %s without encryption", u.Host), "use an https address, or a tunnel that begins on this machine")
 	}
 	return nil
 }

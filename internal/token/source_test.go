@@ -269,6 +269,38 @@ func TestMarkIsWrittenFirst(t *testing.T) {
 	}
 }
 
+// A login that is taken over a second time, from the same old file, would send a
+// refresh token again that was sent before. It is not stored over the better one.
+func TestSpentLoginIsNotStoredAgain(t *testing.T) {
+	for name, left := range map[string]func(http.ResponseWriter, *http.Request) bool{
+		"renewed":     func(http.ResponseWriter, *http.Request) bool { return false },
+		"interrupted": func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProvider(t)
+			s, store := source(t, p, time.Hour)
+			save(t, store, p.login(time.Hour)) // nothing was spent yet
+			p.next = left
+			_, _ = s.Rejected(t.Context(), Credential{Kind: ClaudeLogin, Secret: secret.New(firstAccess)})
+			before := load(t, store)
+			again := p.login(-time.Minute)
+			again.StoredAt = time.Now()
+			if _, err := store.Save(t.Context(), again); err == nil || hint(err) == "" {
+				t.Errorf("it was stored again: %v", err)
+			}
+			if now := load(t, store); !now.Refresh.Equal(before.Refresh.Reveal()) || !now.RefreshSent.Equal(before.RefreshSent) {
+				t.Error("what was stored has changed")
+			}
+			if _, err := store.Source("claude").Token(t.Context()); p.revoked || p.count() != 1 {
+				t.Errorf("%d requests, revoked: %v, %v", p.count(), p.revoked, err)
+			}
+			// A login that is really new is taken.
+			again.Refresh = secret.New("sk-ant-ort01-of-a-new-login-aaaaaaaa")
+			save(t, store, again)
+		})
+	}
+}
+
 // A new pair that cannot be stored is not used: the next process would send the
 // old refresh token again.
 func TestNewPairThatCannotBeStored(t *testing.T) {

@@ -107,8 +107,12 @@ func isUnreachable(err error) bool {
 }
 
 // Save stores a new credential in place of an older one, and says where, in
-// words for the user. On an error the older one is still there.
+// words for the user. On an error the older one is still there. A login whose
+// refresh token was sent from here already is refused.
 func (s *Store) Save(ctx context.Context, r Record) (where string, err error) {
+	if !r.Refresh.IsZero() {
+		r.Origin = digest(r.Refresh)
+	}
 	data, err := r.encode()
 	if err != nil {
 		return "", fmt.Errorf("storing the credential for %s: %w", r.Agent, err)
@@ -118,6 +122,10 @@ func (s *Store) Save(ctx context.Context, r Record) (where string, err error) {
 		return "", err
 	}
 	defer unlock()
+	if old, _, err := s.load(ctx, r.Agent); err == nil && old.spent(r.Refresh) {
+		return "", withHint(fmt.Errorf("storing the credential for %s: ralph has used the refresh token of this login already, and it works once", r.Agent),
+			fmt.Sprintf("what is stored is newer; if it does not work, log in again with %q, and import that login", r.Agent))
+	}
 	var instead error
 	for i, p := range s.places {
 		err := p.put(ctx, r.Agent, data)

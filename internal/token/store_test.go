@@ -22,7 +22,7 @@ func TestSaveAndLoad(t *testing.T) {
 		Agent: "claude", Kind: ClaudeLogin, Secret: secret.New(firstAccess), Refresh: secret.New(firstRefresh),
 		StoredAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ExpiresAt: time.Date(2026, 1, 2, 0, 0, 0, 5, time.UTC),
 		RefreshedAt: time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC), RefreshSent: time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC),
-		Scopes: []string{"a", "b"}, TokenURL: "https://example.com/token", ClientID: "client",
+		Scopes: []string{"a", "b"}, TokenURL: "https://example.com/token", ClientID: "client", Origin: digest(secret.New(firstRefresh)),
 	}
 	where, err := s.Save(t.Context(), want)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 )
 
@@ -22,7 +23,7 @@ type capture struct {
 }
 
 func newCapture(limit int, length int64, header http.Header) *capture {
-	return &capture{limit: limit, length: length, kind: header.Get("Content-Type"), coding: header.Get("Content-Encoding")}
+	return &capture{limit: limit, length: length, kind: header.Get("Content-Type"), coding: strings.Join(header.Values("Content-Encoding"), ",")}
 }
 
 func (c *capture) add(p []byte, err error) {

@@ -7,13 +7,15 @@
 // they began:
 //
 //	{"tape":1, "seq":3, "beside":[2],
+//	 "credential":"setup-token",
 //	 "method":"POST", "path":"/v1/messages", "query":"beta=true",
 //	 "request":{"json":{...}},
 //	 "status":200, "header":{"Content-Type":["text/event-stream"]},
 //	 "response":{"events":["event: message_start\ndata: {...}\n\n", ...]},
 //	 "end":"complete", "bytes":5120, "duration_ms":1840}
 //
-// beside lists the exchanges that were still open when this one began. A body
+// credential is what kind of credential the caller believed to hold, for agents
+// send other requests with other kinds. beside lists the exchanges that were still open when this one began. A body
 // is kept so that the same bytes come out again: as json if it is compact JSON,
 // as events if the answer is a stream of server-sent events, else as text or
 // base64. A body that was too large, not sent to its end, or compressed so that
@@ -39,6 +41,9 @@ const (
 	maxTape = 4 << 30
 	// maxExchanges bounds what the index of a tape takes in memory.
 	maxExchanges = 1 << 20
+	// maxPath and maxModel bound what is kept in memory of every exchange.
+	maxPath  = 16 << 10
+	maxModel = 256
 	// maxBeside bounds how many parallel exchanges a line can name.
 	maxBeside = 1 << 10
 )

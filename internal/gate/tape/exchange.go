@@ -24,7 +24,7 @@ type exchange struct {
 func (r *Recorder) begin(request *http.Request) *exchange {
 	x := &exchange{
 		recorder: r, begun: time.Now(), ctx: request.Context(),
-		line: line{Tape: version, Method: request.Method, Path: r.masked(pathOf(request)), Query: r.masked(request.URL.RawQuery)},
+		line: line{Tape: version, Credential: r.Credential, Method: request.Method, Path: r.masked(pathOf(request)), Query: r.masked(request.URL.RawQuery)},
 		sent: newCapture(r.limit, request.ContentLength, request.Header),
 	}
 	r.mu.Lock()

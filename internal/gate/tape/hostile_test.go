@@ -37,6 +37,9 @@ func TestRefusedTapes(t *testing.T) {
 		"a huge seq":                {with(`"seq":1`, `"seq":99999999`) + "\n", "out of range"},
 		"beside what came later":    {with(`"seq":1`, `"seq":1,"beside":[1]`) + "\n", "began before"},
 		"a path that is none":       {with(`/v1/messages`, `v1`) + "\n", "not a path"},
+		"a path without end":        {with(`/v1/messages`, "/"+strings.Repeat("x", 1<<20)) + "\n", "not a path"},
+		"a name that draws":         {with(`"seq"`, `"\u001b]0;x\u0007"`) + "\n", `\x1b]0;x`},
+		"a credential of no kind":   {with(`"seq":1`, `"seq":1,"credential":"a\nb"`) + "\n", "not a kind of credential"},
 		"a method that is none":     {with(`POST`, `POST /`) + "\n", "not a method"},
 		"a status that is none":     {with(`200`, `2`) + "\n", "not a status"},
 		"no status":                 {with(`"status":200,`, ``) + "\n", "not a status"},
@@ -123,8 +126,7 @@ func TestEndlessTapes(t *testing.T) {
 	}
 }
 
-// Whatever loads can be played, and a call that is told from the tape alone
-// gets its answer.
+// Whatever loads can be played: with an answer, an error or a mismatch.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(good + "\n"))
 	f.Add([]byte(good + "\n" + strings.Replace(good, `"seq":1`, `"seq":2,"beside":[1]`, 1) + "\n"))

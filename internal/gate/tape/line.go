@@ -23,6 +23,7 @@ type line struct {
 	Tape       int         `json:"tape"`
 	Seq        int         `json:"seq"`
 	Beside     []int       `json:"beside,omitempty"`
+	Credential string      `json:"credential,omitempty"`
 	Method     string      `json:"method"`
 	Path       string      `json:"path"`
 	Query      string      `json:"query,omitempty"`
@@ -81,9 +82,11 @@ func (l *line) check() error {
 		return fmt.Errorf("%d exchanges in parallel", len(l.Beside))
 	case slices.ContainsFunc(l.Beside, func(seq int) bool { return seq < 1 || seq >= l.Seq }):
 		return errors.New("an exchange can only run beside one that began before it")
-	case !isMethod(l.Method):
+	case l.Credential != "" && !isWord(l.Credential):
+		return fmt.Errorf("%.20q is not a kind of credential", l.Credential)
+	case !isWord(l.Method):
 		return fmt.Errorf("%.20q is not a method", l.Method)
-	case !strings.HasPrefix(l.Path, "/"):
+	case !strings.HasPrefix(l.Path, "/") || len(l.Path) > maxPath:
 		return fmt.Errorf("%.100q is not a path", l.Path)
 	case !slices.Contains([]string{complete, upstream, client}, l.End):
 		return fmt.Errorf("%.20q is not an end", l.End)
@@ -124,7 +127,7 @@ func hasControl(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// isMethod takes what net/http would send, within reason.
-func isMethod(text string) bool {
+// isWord takes what can be a method that net/http would send, within reason.
+func isWord(text string) bool {
 	return text != "" && len(text) <= 100 && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -33,7 +34,10 @@ type MismatchError struct {
 	Reason string
 }
 
-func (e *MismatchError) Error() string {
+// Error can go to a terminal as it is: what a request holds cannot draw there.
+func (e *MismatchError) Error() string { return printable(e.text()) }
+
+func (e *MismatchError) text() string {
 	what := e.Method + " " + e.Path
 	if e.Model != "" {
 		what += " (" + e.Model + ")"
@@ -55,7 +59,7 @@ func (e *MismatchError) because(seq int, err error) {
 		e.Reason = err.Error()
 		return
 	}
-	e.At, e.Want, e.Got = d.at, d.want, d.got
+	e.At, e.Want, e.Got = clip(d.at, 0), d.want, d.got
 	if e.At == "" {
 		e.At = "the whole body"
 	}
@@ -64,6 +68,16 @@ func (e *MismatchError) because(seq int, err error) {
 
 func (d *difference) Error() string {
 	return fmt.Sprintf("differs at %s: recorded %s, now %s", d.at, d.want, d.got)
+}
+
+// printable replaces what a terminal may obey.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
 }
 
 // clipPair shortens two texts so that the place where they part is seen.

@@ -36,6 +36,8 @@ type Player struct {
 	matcher matcher
 	mask    func([]byte) []byte
 
+	credential string
+
 	mu         sync.Mutex
 	queues     map[key][]entry
 	left       int
@@ -57,24 +59,30 @@ type entry struct {
 // Open opens a tape. Every line is checked; the first that is wrong is named in
 // the error.
 func Open(path string, options Options) (*Player, error) {
-	file, err := os.Open(path)
+	file, size, err := openRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the tape: %w", err)
 	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	var player *Player
-	if err == nil {
-		player, err = Load(file, info.Size(), options)
-	}
+	player, err := Load(file, size, options)
 	if err != nil {
 		_ = file.Close()
 		return nil, fmt.Errorf("reading the tape %s: %w", path, err)
 	}
 	player.file = file
 	return player, nil
+}
+
+// openRegular looks before it opens: opening a pipe waits for its other end.
+func openRegular(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("%s is not a regular file", path)
+	}
+	file, err := os.Open(path)
+	return file, info.Size(), err
 }
 
 // Load is Open for a tape that is not a file of its own.
@@ -113,6 +121,7 @@ func (p *Player) index(tape *bufio.Reader) error {
 			return fmt.Errorf("line %d: a second exchange %d", number, l.Seq)
 		}
 		seen[l.Seq] = true
+		p.credential = cmp.Or(p.credential, l.Credential)
 		k := key{l.Method, l.Path, modelOf(l.Request.bytes())}
 		p.queues[k] = append(p.queues[k], entry{l.Seq, l.Beside, offset, len(text)})
 		p.left++
@@ -151,6 +160,10 @@ func (p *Player) Close() error {
 	}
 	return p.file.Close()
 }
+
+// Credential is the kind of credential that the recorded caller believed to hold;
+// "" if the tape does not tell.
+func (p *Player) Credential() string { return p.credential }
 
 // Done tells whether every exchange was played.
 func (p *Player) Done() bool {

@@ -48,6 +48,7 @@ func TestWhatMatches(t *testing.T) {
 		{"a system prompt", "/v1/messages", `{"system":[{"text":"be good"}]}`, `{"system":[{"text":"be bad"}]}`, "/system/0/text"},
 		{"OpenAI's cache key", "/v1/responses", `{"prompt_cache_key":"1","client_metadata":{"x":1}}`, `{"prompt_cache_key":"2"}`, ""},
 		{"the day", "/v1/messages", `{"messages":["Today is 2026-11-15."]}`, `{"messages":["Today is 2026-11-16."]}`, ""},
+		{"what was masked under another name", "/v1/messages", `{"messages":["KEY=[redacted:0123abcd]"]}`, `{"messages":["KEY=[redacted:4567cdef]"]}`, ""},
 		{"a session", "/v1/responses", `{"input":[{"id":"fco_01a1dd9a-cbb9-7070-8749-09327972cbf4"}]}`, `{"input":[{"id":"fco_11a1dd9a-cbb9-7070-8749-09327972cbf4"}]}`, ""},
 		{"codex's clock", "/v1/responses", `{"input":[{"output":"Chunk ID: 1d60a4\nWall time: 0.0100 seconds\nhi"}]}`, `{"input":[{"output":"Chunk ID: 2d60a4\nWall time: 0.0200 seconds\nhi"}]}`, ""},
 		{"a command's output", "/v1/responses", `{"input":[{"output":"Chunk ID: 1d60a4\nhi"}]}`, `{"input":[{"output":"Chunk ID: 1d60a4\nho"}]}`, "/input/0/output"},

@@ -14,6 +14,10 @@ import (
 // to a tape when it has ended. It never holds a call up and never fails one:
 // what goes wrong with the tape is in Err.
 type Recorder struct {
+	// Credential is the kind that is noted with each exchange. It is set before
+	// the first one, or not at all.
+	Credential string
+
 	next  http.RoundTripper
 	mask  func([]byte) []byte
 	limit int // of one body

@@ -111,6 +111,18 @@ func TestCallerWhoLeavesIsOnTheTape(t *testing.T) {
 	}
 }
 
+// The kind of the credential is on the tape, for whoever plays it.
+func TestTapeNamesTheKindOfCredential(t *testing.T) {
+	for _, kind := range []string{"", "setup-token"} {
+		recorder := record(t, echo, nil)
+		recorder.Credential = kind
+		post(t, recorder, recorder.url, `{}`)
+		if got := load(t, recorder.stop(t), tape.Options{}).Credential(); got != kind {
+			t.Errorf("got %q, want %q", got, kind)
+		}
+	}
+}
+
 // What cannot be kept is said to be missing, and never played.
 func TestWhatCannotBeKept(t *testing.T) {
 	zip := func(w http.ResponseWriter, _ *http.Request) {
@@ -119,11 +131,17 @@ func TestWhatCannotBeKept(t *testing.T) {
 		_, _ = io.WriteString(writer, "data")
 		_ = writer.Close()
 	}
+	twice := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Content-Encoding", "identity")
+		w.Header().Add("Content-Encoding", "gzip")
+		_, _ = io.WriteString(w, "whatever it is")
+	}
 	for name, test := range map[string]struct {
 		handler http.HandlerFunc
 		request string
 		want    string
 	}{
+		"two encodings":       {twice, "{}", "compressed"},
 		"a large request":     {func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }, strings.Repeat("x", 101), "too large"},
 		"a large answer":      {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 101)) }, "{}", "too large"},
 		"a compressed answer": {zip, "{}", "compressed"},

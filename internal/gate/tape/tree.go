@@ -35,12 +35,12 @@ func readNumber(decoder *jsontext.Decoder, value *any) error {
 	return err
 }
 
-// modelOf is the model that a call names, "" if it names none.
+// modelOf is the model that a call names, "" if it names none that can be one.
 func modelOf(raw []byte) string {
 	var call struct {
 		Model string `json:"model"`
 	}
-	if json.Unmarshal(raw, &call) != nil {
+	if json.Unmarshal(raw, &call) != nil || len(call.Model) > maxModel {
 		return ""
 	}
 	return call.Model
