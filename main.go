@@ -3,6 +3,8 @@
 package main
 
 import (
+	"io"
+	"log"
 	"os"
 
 	"github.com/agent-loop/ralph/internal/cli"
@@ -10,6 +12,7 @@ import (
 )
 
 func main() {
-	gvisor.Reexec() // the engine starts this binary again for its own processes
+	gvisor.Reexec()           // the engine starts this binary again for its own processes
+	log.SetOutput(io.Discard) // net/http quotes there what hostile servers send; events tell
 	os.Exit(cli.Main(cli.Signals(), cli.OS(), os.Args[1:]))
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/gate"
@@ -101,7 +102,7 @@ func (b *bindings) trust(w World, rootfs string) error {
 	if err != nil {
 		return err
 	}
-	if b.folder, err = os.MkdirTemp("", "ralph-trust-"); err != nil {
+	if b.folder, err = makeTrustFolder(w); err != nil {
 		return fmt.Errorf("making a folder for certificates: %w", err)
 	}
 	// Whoever runs in the sandbox must be able to read what is in it.
@@ -114,6 +115,26 @@ func (b *bindings) trust(w World, rootfs string) error {
 		b.mounts = append(b.mounts, sandbox.Mount{Source: filepath.Join(b.folder, trust.BundleFile), Target: place, ReadOnly: true})
 	}
 	return nil
+}
+
+// makeTrustFolder makes a folder that no sandbox can write, and removes those
+// that ralphs left that were killed.
+func makeTrustFolder(w World) (string, error) {
+	state, err := w.makeStateDir()
+	if err != nil {
+		return "", err
+	}
+	all := filepath.Join(state, "trust")
+	if err := os.MkdirAll(all, 0o711); err != nil {
+		return "", err
+	}
+	left, _ := os.ReadDir(all)
+	for _, entry := range left {
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > ownLifetime {
+			_ = os.RemoveAll(filepath.Join(all, entry.Name()))
+		}
+	}
+	return os.MkdirTemp(all, "")
 }
 
 func (b *bindings) close() error {

@@ -75,7 +75,7 @@ from = "env:NOT_SET"
 `)
 	log := filepath.Join(t.TempDir(), "events.jsonl")
 	url := "https://localhost:" + port
-	cmd, _ := ralph(t, "exec", "--allow", "localhost:"+port, "--events", log, "--", "sh", "-c",
+	cmd, state := ralph(t, "exec", "--allow", "localhost:"+port, "--events", log, "--", "sh", "-c",
 		`ask() { curl -sS --noproxy "" -w "%{http_code}\n" "$@" || true; }
 ask `+url+`/repos/acme/app
 ask -H "Authorization: Bearer attackers" `+url+`/repos/acme/own
@@ -84,8 +84,7 @@ ask `+url+`/gists
 ask --path-as-is `+url+`/repos/acme/../../gists
 ask -H "X-Note: $GH_TOKEN" `+url+`/repos/acme/app
 env; cat $SSL_CERT_FILE | grep -c BEGIN`)
-	temporary := t.TempDir()
-	cmd.Env = append(cmd.Env, "TMPDIR="+temporary, "XDG_CONFIG_HOME="+configDir, "GIT_HOST_TOKEN="+token, "SSL_CERT_FILE="+roots)
+	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+configDir, "GIT_HOST_TOKEN="+token, "SSL_CERT_FILE="+roots)
 	out, err := cmd.CombinedOutput()
 	if code := exitCode(t, err); code != 0 {
 		t.Fatalf("exit %d\n%s", code, out)
@@ -105,7 +104,7 @@ env; cat $SSL_CERT_FILE | grep -c BEGIN`)
 	if err != nil || strings.Contains(string(data), token) || strings.Count(string(data), `"credential":"git-host"`) < 2 {
 		t.Errorf("%v: events\n%s", err, data)
 	}
-	if left, _ := os.ReadDir(temporary); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(state, "trust", "*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/sandbox"
 	"github.com/agent-loop/ralph/internal/secret"
 	"github.com/agent-loop/ralph/internal/token"
 )
@@ -69,6 +71,26 @@ func (w World) tokenStore() (*token.Store, error) {
 		return nil, usageError{err, ""}
 	}
 	return store, nil
+}
+
+// checkSecrets refuses a secret in a file that the sandbox will see.
+func checkSecrets(w World, from []string, mounts []sandbox.Mount) error {
+	for _, place := range from {
+		path, ok := strings.CutPrefix(place, token.FromFile+":")
+		if !ok {
+			continue
+		}
+		file, err := filepath.EvalSymlinks(token.ExpandHome(path, w.home()))
+		if err != nil {
+			continue // what is missing is told when it is asked for
+		}
+		for _, m := range mounts {
+			if holds(m.Source, file) {
+				return usageError{fmt.Errorf("the secret of %s lies in %s, which the command can read", place, m.Source), "move the file, or store the secret with ralph store-token"}
+			}
+		}
+	}
+	return nil
 }
 
 // credentialSource reads where a secret is: env:NAME, file:PATH, command:ARGV or

@@ -44,7 +44,8 @@ obey, such as .git and ralph.toml, are read-only.
 
 With --agent, the command also reaches the model API of that agent, at a base URL
 that its environment names. It holds a phantom instead of the credential, which
-the gate puts in, and every call is paid from the budget before it is made.
+the gate puts in, and every call is paid from the budget before it is made. Its
+program must be visible inside: in the system's folders or by a --mount.
 
 Settings come from flags, then RALPH_ variables, then ralph.toml in the
 workspace, then your own configuration file.`,
@@ -173,6 +174,7 @@ func runExec(ctx context.Context, w World, opts execOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	warnOfSecrets(w, opts.env)
 	gate, err := openGate(ctx, w, cfg, opts, &spec)
 	if err != nil {
 		return err
@@ -181,6 +183,21 @@ func runExec(ctx context.Context, w World, opts execOptions) (err error) {
 	s := session{world: w, spec: spec, config: cfg, verbose: opts.verbose}
 	defer func() { gate.report(w.Err, opts.verbose) }()
 	return s.run(ctx, func(box sandbox.Sandbox) error { return opts.exec(ctx, w, box) })
+}
+
+// warnOfSecrets tells of variables that go in with their real value, although
+// they look as if the gate should hold them.
+func warnOfSecrets(w World, flags []string) {
+	for _, flag := range flags {
+		name, _, given := strings.Cut(flag, "=")
+		upper := strings.ToUpper(name)
+		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"} {
+			if !given && strings.Contains(upper, word) && w.Getenv(name) != "" {
+				fmt.Fprintf(w.Err, "ralph: note: --env %s gives the command the real value; a [[credential]] would keep it out\n", name)
+				break
+			}
+		}
+	}
 }
 
 // spec is what the flags and the configuration ask for, checked but for the

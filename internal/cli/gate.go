@@ -13,6 +13,7 @@ import (
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/gate"
 	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/workspace"
 )
 
 // maxDenials bounds what is remembered of refused connections: a guest can ask
@@ -45,6 +46,9 @@ func openGate(ctx context.Context, w World, cfg config.Config, opts execOptions,
 	if err != nil {
 		return nil, err
 	}
+	if err := checkPlaces(w, cfg, opts, spec.Mounts); err != nil {
+		return nil, err
+	}
 	if g.log, err = openEventLog(opts.events, spec.Mounts); err != nil {
 		return nil, err
 	}
@@ -71,6 +75,33 @@ func openGate(ctx context.Context, w World, cfg config.Config, opts execOptions,
 	g.proxy = gate.New(c)
 	spec.Gate = g.proxy.Serve
 	return g, nil
+}
+
+// checkPlaces refuses secrets that the sandbox could read, and records in a
+// folder where the agent of another run works.
+func checkPlaces(w World, cfg config.Config, opts execOptions, mounts []sandbox.Mount) error {
+	var from []string
+	if opts.models {
+		from = append(from, cfg.Agent.Credential)
+	}
+	for _, c := range cfg.Credentials {
+		from = append(from, c.From)
+	}
+	if err := checkSecrets(w, from, mounts); err != nil {
+		return err
+	}
+	state, err := w.stateDir()
+	if err != nil {
+		return err
+	}
+	for _, path := range []string{opts.events, opts.tapes.record} {
+		if folder, err := realFolder(path); path != "" && err == nil {
+			if err := workspace.CheckFree(state, folder); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // newRunID names one command in the records.

@@ -93,6 +93,7 @@ func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t 
 		Run:              run,
 		Prices:           prices,
 		UnknownAtDearest: cfg.Budget.UnknownModel == config.UnknownDearest,
+		ProviderMayFetch: cfg.Agent.ProviderFetch,
 		Steer:            cfg.Budget.Steer,
 		Transport:        transport,
 	})

@@ -21,8 +21,9 @@
 //   - sandbox.enabled = false, sandbox.engine = "host", execution.mode = "host"
 //     and sandbox.network.policy = "allow-all" need the user's own word: in the
 //     user's file, the environment or on the command line.
-//   - The user's limits in [sandbox.resources] and [budget] are upper bounds. In
-//     [sandbox.resources], where the user says nothing, the defaults are.
+//   - The user's limits in [sandbox.resources] and [budget] are upper bounds. For
+//     [sandbox.resources] and max_cost_usd the defaults are, where the user says
+//     nothing.
 //   - The user's policy is an upper bound: deny < allowlist < allow-all. The
 //     user's engine may be exchanged for a stronger one only. The user's
 //     oci_runtime stands; prefer = "strength" and
@@ -33,7 +34,7 @@
 //     list gets the user's. Addresses, localhost and raw connections in a
 //     project's list never count: they lead to the user's own network.
 //   - protect and denied lists are united.
-//   - agent.credential, budget.name, [[credential]] and [[price]] of a project are
+//   - agent.credential, agent.provider_fetch, budget.name, [[credential]] and [[price]] of a project are
 //     never used, and agent.upstream only when it is a provider's own address: they say where the
 //     user's secrets go, whose money is spent and what counts as money.
 //   - On the host, outside any sandbox, the project cannot ask for
@@ -68,6 +69,10 @@ type Agent struct {
 	// Credential is where the agent's credential is: env:NAME, file:PATH,
 	// command:ARGV or store:NAME; empty: stored under the agent's name.
 	Credential string
+
+	// ProviderFetch lets calls pass that make the model's provider reach other
+	// hosts: its web tools, and content that is given by URL.
+	ProviderFetch bool
 }
 
 // Execution says where the agent works and how freely.

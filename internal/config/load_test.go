@@ -20,6 +20,7 @@ model = "claude-sonnet-5"
 command = ["sh", "-c", "..."]      # for name = "command"; the prompt is on stdin
 upstream = "https://api.anthropic.com"   # where the gate sends model calls
 credential = ""                    # env:NAME | file:PATH | command:ARGV | store:NAME
+provider_fetch = false
 
 [execution]
 mode = "container"                 # host | container

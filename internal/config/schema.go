@@ -57,6 +57,8 @@ func schema() []field {
 
 		at("agent.credential", "where its credential is, when it is not stored: env:NAME, file:PATH, command:ARGV", text(noneOr(aSource)),
 			func(c *Config) *string { return &c.Agent.Credential }, usersOnly),
+		at("agent.provider_fetch", "let the model's provider reach other hosts for the agent", boolean(),
+			func(c *Config) *bool { return &c.Agent.ProviderFetch }, usersOnly),
 
 		at("execution.mode", "in a sandbox or on the host", oneOf(ModeHost, ModeContainer),
 			func(c *Config) *string { return &c.Execution.Mode }, notAlone(ModeHost)),
@@ -99,7 +101,7 @@ func schema() []field {
 			func(c *Config) *time.Duration { return &c.Sandbox.Resources.Timeout }, atMost),
 
 		at("budget.max_cost_usd", "for the whole run", dollars(),
-			func(c *Config) *float64 { return &c.Budget.MaxCostUSD }, atMost),
+			func(c *Config) *float64 { return &c.Budget.MaxCostUSD }, atMostOr(Defaults().Budget.MaxCostUSD)),
 		at("budget.max_iterations", "for the whole run; 0 is no limit", whole(0, 1_000_000),
 			func(c *Config) *int { return &c.Budget.MaxIterations }, atMostOrNone),
 		at("budget.max_tokens", "for the whole run; 0 is no limit", whole[int64](0, 1_000_000_000_000),

@@ -46,17 +46,22 @@ func (x *exchange) dialAndTunnel(t target, d Decision) {
 		x.fail(t, err)
 		return
 	}
-	defer upstream.Close()
 	x.event.Addr = addr.String()
 	early, err := x.agree()
 	if err != nil {
+		upstream.Close()
 		x.client.Close()
 		x.event.failed("answering CONNECT: " + err.Error())
 		return
 	}
-	x.carry(upstream, t, d, early)
-	if x.next == nil {
-		x.client.Close()
+	// The tunnel may be idle for long: let go of what belongs to the request.
+	x.w, x.r, x.client.head.data = nil, nil, nil
+	x.tunnel = func() {
+		defer upstream.Close()
+		x.carry(upstream, t, d, early)
+		if x.next == nil {
+			x.client.Close()
+		}
 	}
 }
 
@@ -189,6 +194,7 @@ func (p *Proxy) serveOne(conn *clientConn) {
 // relay sends what was read already and then copies until both sides are done.
 func (x *exchange) relay(upstream net.Conn, read []byte) {
 	x.client.Conn.SetDeadline(time.Time{})
+	x.client.peer.Store(&upstream)
 	tun := &tunnel{client: x.client.Conn, upstream: upstream, idle: x.proxy.limits.IdleTimeout}
 	up, down, reason := tun.run(read)
 	x.event.BytesUp, x.event.BytesDown = up, down

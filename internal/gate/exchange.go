@@ -31,6 +31,7 @@ type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	event  Event
+	tunnel func()      // what is left to do once net/http has let go of the connection
 	next   *clientConn // the tunnel's connection, to be served as plain HTTP
 }
 
@@ -60,10 +61,35 @@ func (x *exchange) serve() {
 	}
 }
 
+// end finishes the exchange, after its tunnel if there is one. A tunnel gets a
+// goroutine of its own, so that those of net/http, with their buffers and a deep
+// stack, do not wait with it.
+func (x *exchange) end() {
+	if x.tunnel == nil {
+		x.finish()
+		return
+	}
+	go func() {
+		defer x.finish()
+		defer x.contain()
+		x.tunnel()
+	}()
+}
+
+// contain keeps a fault in one tunnel from ending the process, as net/http does
+// for its handlers.
+func (x *exchange) contain() {
+	if fault := recover(); fault != nil {
+		x.client.Close()
+		x.event.failed(fmt.Sprintf("a fault of the gate: %v", fault))
+	}
+}
+
 // finish logs the exchange, and only then begins the one that came out of it.
 func (x *exchange) finish() {
 	x.event.Duration = time.Since(x.event.Time)
 	x.proxy.log(x.event)
+	defer x.proxy.open.remove(x.client)
 	if x.next != nil {
 		x.proxy.serveOne(x.next)
 	}

@@ -108,7 +108,7 @@ func startTheatre(t testing.TB, policy *Policy, password string) *theatre {
 	})
 	th.rig = startRig(t, Config{
 		Policy: policy, Resolver: th.names.resolver(), Dial: th.dialOut, Password: password,
-		Limits: Limits{HelloTimeout: 4 * soon, IdleTimeout: 8 * soon, HeaderTimeout: 8 * soon},
+		Limits: Limits{HelloTimeout: patience, IdleTimeout: patience, HeaderTimeout: patience}, // no attempt may end by these
 	})
 	return th
 }

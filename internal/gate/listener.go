@@ -82,6 +82,7 @@ type clientConn struct {
 	over    bool    // beyond the cap: to be refused
 	head    headRecorder
 	release func()
+	peer    atomic.Pointer[net.Conn] // of a tunnel: closed with it
 
 	unserved func()      // called when net/http refused what was sent by itself
 	began    atomic.Bool // something was sent
@@ -121,6 +122,9 @@ func (c *clientConn) Close() error {
 	}
 	if c.opened != nil && c.opened.frames.unserved() {
 		c.unserved()
+	}
+	if peer := c.peer.Load(); peer != nil {
+		(*peer).Close() // a half-closed tunnel waits for it alone
 	}
 	return c.Conn.Close()
 }

@@ -191,7 +191,6 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		x.answer(http.StatusServiceUnavailable, "the gate is closing")
 		return
 	}
-	defer p.open.remove(client)
-	defer x.finish()
+	defer x.end() // also when net/http is to break the connection off, by a panic
 	x.serve()
 }

@@ -122,7 +122,7 @@ func plainRigWith(t testing.TB, limits Limits, handler http.HandlerFunc) (*rig, 
 // TestSlowBody sends a body a byte at a time, each within the idle limit, and is
 // served; nothing is lost on the way.
 func TestSlowBody(t *testing.T) {
-	r, _, _ := plainRigWith(t, Limits{IdleTimeout: 4 * soon, HeaderTimeout: soon}, dump)
+	r, _, _ := plainRigWith(t, Limits{IdleTimeout: 6 * soon}, dump)
 	conn := r.dial(t)
 	const body = "slow but steady"
 	fmt.Fprintf(conn, "POST http://example.com/ HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", len(body))

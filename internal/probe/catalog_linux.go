@@ -9,7 +9,7 @@ func all() []Probe {
 		gitProbes(),
 		processProbes(),
 		privilegeProbes(),
-		socketProbes(), networkProbes(), interfaceProbes(),
+		socketProbes(), networkProbes(), exfilProbes(), interfaceProbes(),
 		kernelProbes(), mountProbes(), namespaceProbes(),
 		resourceProbes(),
 	)

@@ -52,7 +52,7 @@ func From(spec Spec, host Host) (Source, error) {
 	case FromEnv:
 		return &outside{spec: spec, fetch: func(context.Context) (string, error) { return fromEnv(spec.Name, host.Getenv) }}, nil
 	case FromFile:
-		return &outside{spec: spec, fetch: func(context.Context) (string, error) { return fromFile(expand(spec.Path, host.Home)) }}, nil
+		return &outside{spec: spec, fetch: func(context.Context) (string, error) { return fromFile(ExpandHome(spec.Path, host.Home)) }}, nil
 	default:
 		return newCommandSource(spec, host.Home), nil
 	}
@@ -100,8 +100,8 @@ func (s Spec) checkPlace() error {
 	return nil
 }
 
-// expand puts the home directory in front.
-func expand(path, home string) string {
+// ExpandHome puts the home directory in the place of a leading ~/.
+func ExpandHome(path, home string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		return filepath.Join(home, rest)
 	}

@@ -115,6 +115,8 @@ func (w *walker) source(s *source) error {
 			raw, err := w.dec.ReadValue()
 			s.bytes = int64(len(raw))
 			return err
+		case "url":
+			return w.remote("content that is given by its URL")
 		case "content":
 			return w.anthropicBlocks()
 		}

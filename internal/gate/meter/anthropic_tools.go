@@ -110,6 +110,7 @@ func (w *walker) webTool(t anthropicTool) {
 	case byCode:
 		w.unbounded("tools", `%.60q may be called by code: allowed_callers must be ["direct"]`, t.kind)
 	default:
+		w.reaches("the tool " + t.kind)
 		w.serverTools = true
 		w.serverUses += t.uses
 		if strings.HasPrefix(t.kind, "web_search_") {

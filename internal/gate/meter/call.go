@@ -24,9 +24,10 @@ type Call struct {
 	Tier        Tier
 	Regional    bool // may be served in a region, at a surcharge
 
-	// Silent is a stream that was not asked to tell its usage: the worst case
-	// will stay counted.
-	Silent bool
+	// Reaches is what makes the provider ask other hosts for the agent: a web
+	// tool, or content that is given by its URL. Whoever chooses that URL can
+	// send data with it. Empty if there is nothing of the kind.
+	Reaches string
 }
 
 // Writes are the cache writes that a request can cause.
@@ -49,25 +50,10 @@ func (e *UnboundedError) Error() string {
 	return "the cost of this call has no bound: " + e.Field + ": " + e.Reason
 }
 
-// Rules say how a request is read. The zero value is strict, as a budget needs.
-type Rules struct {
-	// PassUnknown lets fields pass that are not known. What is known to have no
-	// bound is refused all the same.
-	PassUnknown bool
-
-	// DefaultTier is what the account serves to calls that ask for none.
-	DefaultTier Tier
-}
-
-// ReadCall reads a request strictly.
-func ReadCall(api API, header http.Header, body []byte) (Call, error) {
-	return Rules{}.ReadCall(api, header, body)
-}
-
 // ReadCall bounds the request. With an UnboundedError the Call is filled in as
 // far as it is known; any other error means that the request is malformed, and
 // might mean one thing here and another to the provider.
-func (r Rules) ReadCall(api API, header http.Header, body []byte) (Call, error) {
+func ReadCall(api API, header http.Header, body []byte) (Call, error) {
 	if err := checkHeader(header); err != nil {
 		return Call{}, err
 	}
@@ -75,7 +61,7 @@ func (r Rules) ReadCall(api API, header http.Header, body []byte) (Call, error) 
 	if err != nil {
 		return Call{}, err
 	}
-	w := newWalker(api, r, body)
+	w := newWalker(api, body)
 	w.readHeader(header)
 	if err := w.readBody(); err != nil {
 		return Call{}, err

@@ -93,8 +93,6 @@ func TestEffectsOfFields(t *testing.T) {
 		"the larger limit":  {OpenAIChat, chat(`,"max_completion_tokens":100,"max_tokens":5`), func(c Call) bool { return c.Output == 100 }},
 		"choices":           {OpenAIChat, chat(`,"n":3`), func(c Call) bool { return c.Choices == 3 }},
 		"prediction":        {OpenAIChat, chat(`,"prediction":{"type":"content","content":"abc"}`), func(c Call) bool { return c.ExtraOutput == int64(len(`{"type":"content","content":"abc"}`)) }},
-		"silent stream":     {OpenAIChat, chat(`,"stream":true`), func(c Call) bool { return c.Silent }},
-		"telling stream":    {OpenAIChat, chat(`,"stream_options":{"include_usage":true},"stream":true`), func(c Call) bool { return !c.Silent }},
 		"text alone":        {OpenAIChat, chat(`,"modalities":["text"]`), func(c Call) bool { return true }},
 		"image by URL chat": {OpenAIChat, `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x","detail":"low"}}]}]}`, func(c Call) bool { return c.FillsWindow }},
 		"file in chat":      {OpenAIChat, `{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"x"}}]}]}`, func(c Call) bool { return c.FillsWindow }},
@@ -240,24 +238,30 @@ func TestNamesKeepTheirCase(t *testing.T) {
 	if !errors.As(err, &unbounded) {
 		t.Errorf("%v, want an UnboundedError", err)
 	}
-	call, err := Rules{PassUnknown: true}.ReadCall(Anthropic, jsonHeader(), []byte(`{"model":"m","MAX_TOKENS":1}`))
-	if err != nil || call.SaysOutput {
-		t.Errorf("%+v, %v", call, err)
-	}
 }
 
-// Rules can be wide without letting through what is known to have no bound.
-func TestPassUnknown(t *testing.T) {
-	rules := Rules{PassUnknown: true, DefaultTier: Fast}
-	for body, bounded := range map[string]bool{
-		`{"model":"m","brand_new":1}`: true,
-		`{"model":"m","messages":[{"role":"user","content":[{"type":"hologram"}]}]}`: true,
-		`{"model":"m","container":"c"}`:                                              false,
-		`{"model":"m","tools":[{"type":"teleport_20270101"}]}`:                       false,
+// What makes the provider ask other hosts is told, for whoever chooses the host
+// can send data there.
+func TestReaches(t *testing.T) {
+	for body, want := range map[string]struct {
+		api API
+		by  string
+	}{
+		`{"model":"m","messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://x/?data"}}]}]}`:                              {Anthropic, "content that is given by its URL"},
+		`{"model":"m","messages":[{"role":"user","content":[{"type":"document","source":{"url":"https://x/?data","type":"url"}}]}]}`:                           {Anthropic, "content that is given by its URL"},
+		`{"model":"m","messages":[{"role":"user","content":[{"type":"tool_result","content":[{"type":"image","source":{"type":"url","url":"https://x"}}]}]}]}`: {Anthropic, "content that is given by its URL"},
+		`{"model":"m","tools":[{"type":"web_search_20250305","name":"web_search","max_uses":1}]}`:                                                              {Anthropic, "the tool web_search_20250305"},
+		`{"model":"m","tools":[{"type":"web_fetch_20250910","name":"web_fetch","max_uses":1}]}`:                                                                {Anthropic, "the tool web_fetch_20250910"},
+		`{"model":"m","messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","data":"aGk="}}]}]}`:                                     {Anthropic, ""},
+		`{"model":"m","messages":[{"role":"user","content":"see https://x/?data"}]}`:                                                                           {Anthropic, ""},
+		`{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":"https://x/?data"}]}]}`:                                             {OpenAIResponses, "an image that is given by its URL"},
+		`{"model":"m","input":[{"role":"user","content":[{"type":"input_file","file_url":"https://x/?data"}]}]}`:                                               {OpenAIResponses, "a file that is given by its URL"},
+		`{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,aGk="}]}]}`:                                  {OpenAIResponses, ""},
+		`{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/?data"}}]}]}`:                                    {OpenAIChat, "an image that is given by its URL"},
 	} {
-		call, err := rules.ReadCall(Anthropic, jsonHeader(), []byte(body))
-		if (err == nil) != bounded || call.Tier != Fast {
-			t.Errorf("%s: %+v, %v", body, call, err)
+		call, err := ReadCall(want.api, jsonHeader(), []byte(body))
+		if err != nil || call.Reaches != want.by {
+			t.Errorf("%s: %q, %v; want %q", body, call.Reaches, err, want.by)
 		}
 	}
 }

@@ -32,6 +32,6 @@
 //
 // Only the headers and the body that ReadCall saw may reach the provider, on the
 // path of the API it was told; no header that chooses an account, project or
-// workspace may pass. The account's defaults are the owner's business: Rules
-// names the service tier of calls that do not ask for one.
+// workspace may pass. A call to OpenAI that asks for no service tier gets the
+// account's: whoever forwards it must ask for the default one.
 package meter

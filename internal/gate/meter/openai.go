@@ -42,7 +42,7 @@ func (w *walker) chatField(field string) error {
 	case "n":
 		return w.choices()
 	case "stream_options":
-		return w.object(w.streamOption)
+		return w.dec.SkipValue() // a stream that does not tell its usage is not settled
 	case "prediction":
 		// What of it does not come true is billed as output.
 		raw, err := w.dec.ReadValue()
@@ -87,15 +87,6 @@ func (w *walker) modality() error {
 	if kind != "text" {
 		w.unbounded("modalities", "the price of %.40q is not known here", kind)
 	}
-	return err
-}
-
-func (w *walker) streamOption(field string) error {
-	if field != "include_usage" {
-		return w.dec.SkipValue()
-	}
-	included, err := w.flag()
-	w.tellsUsage = included
 	return err
 }
 

@@ -121,7 +121,10 @@ func (w *walker) partField(p *part, field string) (err error) {
 			return w.object(func(field string) error { return w.partField(p, field) })
 		}
 		err = w.imageURL(p)
-	case "file_id", "file_url":
+	case "file_url":
+		p.references = true
+		err = w.remote("a file that is given by its URL")
+	case "file_id":
 		absent, found := w.absent()
 		p.references, err = p.references || !absent, found
 	case "prompt_cache_breakpoint":
@@ -141,6 +144,7 @@ func (w *walker) imageURL(p *part) error {
 		p.inline += int64(len(raw))
 	default:
 		p.references = true
+		w.reaches("an image that is given by its URL")
 	}
 	return err
 }

@@ -15,7 +15,6 @@ import (
 // element must read exactly one value.
 type walker struct {
 	dec     *jsontext.Decoder
-	rules   Rules
 	call    Call
 	problem *UnboundedError // the first one
 
@@ -26,14 +25,12 @@ type walker struct {
 	serverTools             bool
 	serverUses              int64
 	thinkingBudget          int64
-	tellsUsage              bool // a chat stream was asked to
 }
 
-func newWalker(api API, rules Rules, body []byte) *walker {
+func newWalker(api API, body []byte) *walker {
 	return &walker{
-		dec:   jsontext.NewDecoder(bytes.NewBuffer(body)),
-		rules: rules,
-		call:  Call{API: api, Rounds: 1, Choices: 1, Tier: rules.DefaultTier},
+		dec:  jsontext.NewDecoder(bytes.NewBuffer(body)),
+		call: Call{API: api, Rounds: 1, Choices: 1},
 	}
 }
 
@@ -86,7 +83,6 @@ func (w *walker) conclude(size, growth int64) {
 	if w.serverTools {
 		w.call.Rounds = max(w.serverUses, serverLoop) + 1
 	}
-	w.call.Silent = w.call.API == OpenAIChat && w.call.Stream && !w.tellsUsage
 	if w.call.SaysOutput && w.thinkingBudget > w.call.Output {
 		w.call.ExtraOutput += w.thinkingBudget
 	}
@@ -101,8 +97,13 @@ func (w *walker) unbounded(field, reason string, args ...any) {
 
 // unknown notes something that a later version of the API may have brought.
 func (w *walker) unknown(field, name string) {
-	if !w.rules.PassUnknown {
-		w.unbounded(field, "%.60q is not known here", name)
+	w.unbounded(field, "%.60q is not known here", name)
+}
+
+// reaches notes that the provider would ask other hosts.
+func (w *walker) reaches(by string) {
+	if w.call.Reaches == "" {
+		w.call.Reaches = by
 	}
 }
 
@@ -255,6 +256,15 @@ func (w *walker) refers() error {
 	absent, err := w.absent()
 	if !absent {
 		w.call.FillsWindow = true
+	}
+	return err
+}
+
+// remote reads the URL of content that is elsewhere, unless it says nothing.
+func (w *walker) remote(what string) error {
+	absent, err := w.absent()
+	if err == nil && !absent {
+		w.reaches(what)
 	}
 	return err
 }

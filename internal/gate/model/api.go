@@ -37,6 +37,10 @@ type Config struct {
 	// of the table. Otherwise its calls are refused.
 	UnknownAtDearest bool
 
+	// ProviderMayFetch lets calls pass that make the provider ask other hosts:
+	// web tools, and content that is given by its URL.
+	ProviderMayFetch bool
+
 	// Steer tells the model, at the end of a request, when most of the budget
 	// is spent.
 	Steer bool

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/agent-loop/ralph/internal/gate"
+	"github.com/agent-loop/ralph/internal/gate/meter"
 	"github.com/agent-loop/ralph/internal/token"
 )
 
@@ -45,7 +46,7 @@ func (x *exchange) serve(path string) {
 	case found.api != "":
 		x.paid(found, path)
 	default:
-		x.free(path)
+		x.free(found, path)
 	}
 }
 
@@ -61,9 +62,9 @@ func (x *exchange) preconnect(path string) bool {
 }
 
 // free passes on what costs nothing.
-func (x *exchange) free(path string) {
+func (x *exchange) free(found route, path string) {
 	var body []byte
-	if x.r.Method == http.MethodPost {
+	if found.counts != "" {
 		var release func()
 		var err error
 		if body, release, err = x.readBody(); err != nil {
@@ -71,6 +72,10 @@ func (x *exchange) free(path string) {
 			return
 		}
 		defer release()
+		// What it would cost does not matter here, but what it names does.
+		if call, _ := meter.ReadCall(found.counts, x.r.Header, body); x.reaches(call) {
+			return
+		}
 	}
 	resp, err := x.send(path, body)
 	if err != nil {

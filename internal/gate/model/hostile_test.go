@@ -145,7 +145,7 @@ func TestBrokenLedgerWhileSteering(t *testing.T) {
 func TestRegionalEndpoint(t *testing.T) {
 	server := httptest.NewServer(says(200, `{"model":"gpt-5","status":"completed","usage":{"input_tokens":1000,"output_tokens":1000}}`))
 	t.Cleanup(server.Close)
-	body := `{"model":"gpt-5","max_output_tokens":1000,"input":"hello"}`
+	body := `{"model":"gpt-5","max_output_tokens":1000,"input":"hello","service_tier":"default"}`
 	call, err := meter.ReadCall(meter.OpenAIResponses, http.Header{"Content-Type": {"application/json"}}, []byte(body))
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,10 @@ func (x *exchange) paid(found route, path string) {
 		x.refuseSteered(err)
 		return
 	}
+	if body, err = x.up.pinned(body); err != nil {
+		x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
+		return
+	}
 	call, price, ok := x.metered(found.api, body)
 	if !ok {
 		return
@@ -43,6 +47,8 @@ func (x *exchange) metered(api meter.API, body []byte) (meter.Call, meter.Price,
 	call, err := meter.ReadCall(api, x.r.Header, body)
 	var unbounded *meter.UnboundedError
 	switch {
+	case x.reaches(call):
+		return call, meter.Price{}, false
 	case errors.As(err, &unbounded):
 		x.refuse(http.StatusForbidden, CodeUnbounded, err.Error())
 		return call, meter.Price{}, false
@@ -61,6 +67,17 @@ func (x *exchange) metered(api meter.API, body []byte) (meter.Call, meter.Price,
 		return call, meter.Price{}, false
 	}
 	return call, x.api.config.Prices.Dearest(), true
+}
+
+// reaches refuses a call for which the provider would ask other hosts: the agent
+// could send data to any of them, past the policy.
+func (x *exchange) reaches(call meter.Call) bool {
+	if call.Reaches == "" || x.api.config.ProviderMayFetch {
+		return false
+	}
+	x.refuse(http.StatusForbidden, CodeProviderFetch, fmt.Sprintf(
+		"the provider would reach other hosts for the agent, because of %.80s: only agent.provider_fetch in the user's own configuration allows that", call.Reaches))
+	return true
 }
 
 // reserved holds the worst case in the ledger, or refuses.
@@ -100,7 +117,7 @@ func (x *exchange) perform(path string, body []byte, b *bill) {
 		return
 	}
 	defer resp.Body.Close()
-	x.event.Allowed, x.event.Reason = true, "paid"
+	x.event.Allowed, x.event.Reason = true, x.up.reason()
 	if resp.StatusCode >= 400 {
 		if unbilled(resp.StatusCode) {
 			b.nothing()

@@ -34,6 +34,7 @@ type route struct {
 	method string
 	path   *regexp.Regexp // below the prefix
 	api    meter.API      // how it is metered; empty: it is free
+	counts meter.API      // the shape of a free request's body; empty: it has none
 	query  []string       // parameters that may be given
 }
 
@@ -54,9 +55,9 @@ var shapes = map[Provider]*shape{
 		provider: Anthropic,
 		upstream: "https://api.anthropic.com",
 		routes: []route{
-			{http.MethodPost, regexp.MustCompile(`^/v1/messages$`), meter.Anthropic, []string{"beta"}},
-			{http.MethodPost, regexp.MustCompile(`^/v1/messages/count_tokens$`), "", []string{"beta"}},
-			{http.MethodGet, regexp.MustCompile(`^/v1/models(/` + modelID + `)?$`), "", []string{"beta", "limit", "before_id", "after_id"}},
+			{http.MethodPost, regexp.MustCompile(`^/v1/messages$`), meter.Anthropic, "", []string{"beta"}},
+			{http.MethodPost, regexp.MustCompile(`^/v1/messages/count_tokens$`), "", meter.Anthropic, []string{"beta"}},
+			{http.MethodGet, regexp.MustCompile(`^/v1/models(/` + modelID + `)?$`), "", "", []string{"beta", "limit", "before_id", "after_id"}},
 		},
 		refusal: anthropicRefusal,
 	},
@@ -65,9 +66,9 @@ var shapes = map[Provider]*shape{
 		upstream: "https://api.openai.com",
 		base:     "/v1",
 		routes: []route{
-			{http.MethodPost, regexp.MustCompile(`^/v1/responses$`), meter.OpenAIResponses, nil},
-			{http.MethodPost, regexp.MustCompile(`^/v1/chat/completions$`), meter.OpenAIChat, nil},
-			{http.MethodGet, regexp.MustCompile(`^/v1/models(/` + modelID + `)?$`), "", []string{"client_version"}},
+			{http.MethodPost, regexp.MustCompile(`^/v1/responses$`), meter.OpenAIResponses, "", nil},
+			{http.MethodPost, regexp.MustCompile(`^/v1/chat/completions$`), meter.OpenAIChat, "", nil},
+			{http.MethodGet, regexp.MustCompile(`^/v1/models(/` + modelID + `)?$`), "", "", []string{"client_version"}},
 		},
 		refusal: openAIRefusal,
 	},
@@ -123,4 +124,12 @@ func (up *Upstream) hostPort() (string, int) {
 		port = map[string]int{"https": 443, "http": 80}[up.URL.Scheme]
 	}
 	return up.URL.Hostname(), port
+}
+
+// reason is what events say of a call that was answered.
+func (up *Upstream) reason() string {
+	if up.Source == nil {
+		return "replayed"
+	}
+	return "paid"
 }

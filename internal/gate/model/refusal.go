@@ -12,18 +12,19 @@ const codeHeader = "X-Ralph-Code"
 
 // The codes of what the gate refuses or fails by itself.
 const (
-	CodeWrongPath    = "wrong_path"
-	CodeWrongMethod  = "wrong_method"
-	CodeWrongPhantom = "wrong_phantom"
-	CodeBadRequest   = "bad_request"
-	CodeTooLarge     = "too_large"
-	CodeUnknownModel = "unknown_model"
-	CodeUnbounded    = "unbounded_cost"
-	CodeBudgetSpent  = "budget_spent"
-	CodeLedger       = "ledger_failed"
-	CodeCredential   = "no_credential"
-	CodeUpstream     = "upstream_failed"
-	CodeMasked       = "secret_masked"
+	CodeWrongPath     = "wrong_path"
+	CodeWrongMethod   = "wrong_method"
+	CodeWrongPhantom  = "wrong_phantom"
+	CodeBadRequest    = "bad_request"
+	CodeTooLarge      = "too_large"
+	CodeUnknownModel  = "unknown_model"
+	CodeUnbounded     = "unbounded_cost"
+	CodeProviderFetch = "provider_fetch"
+	CodeBudgetSpent   = "budget_spent"
+	CodeLedger        = "ledger_failed"
+	CodeCredential    = "no_credential"
+	CodeUpstream      = "upstream_failed"
+	CodeMasked        = "secret_masked"
 )
 
 // refusal is an answer of the gate itself.

