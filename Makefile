@@ -14,7 +14,7 @@ VCS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 BUILD_FLAGS := $(VCS) -ldflags '-s -w'
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test quick bench lint fuzz cross release clean
+.PHONY: help build install demo test quick bench gatebench lint fuzz cross release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ quick: ## run the tests that need no sandbox
 
 bench: build ## measure, as ratios in one run; the table goes to build/bench.md
 	@scripts/bench.sh $(RALPH) $(BUILD)/bench.md
+
+gatebench: ## measure the gate beside tinyproxy and squid; the table goes to build/gatebench.md
+	@scripts/gatebench.sh $(BUILD)/gatebench.md
 
 lint: $(LINT) ## run golangci-lint
 	$(LINT) run ./...

@@ -155,11 +155,10 @@ func (m *modelAPI) source(ctx context.Context, w World, cfg config.Config, who a
 		return source, first.Kind, nil
 	}
 	// A value from elsewhere does not say what it is; its form does.
-	record, err := token.Parse(who.Token, "", first.Secret.Reveal(), time.Now())
-	if err != nil {
-		return source, token.Bearer, nil
+	if record, err := token.Parse(who.Token, "", first.Secret.Reveal(), time.Now()); err == nil {
+		return kindSource{source, record.Kind}, record.Kind, nil
 	}
-	return kindSource{source, record.Kind}, record.Kind, nil
+	return source, token.Bearer, nil
 }
 
 // openTape opens a tape to replay and returns the kind of credential it was

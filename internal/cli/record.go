@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/agent-loop/ralph/internal/lockfile"
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
@@ -74,6 +75,20 @@ func openRecord(path string) (*os.File, error) {
 		return nil, fmt.Errorf("%s: %w", path, errors.Join(err, file.Close()))
 	}
 	return file, nil
+}
+
+// checkOwn refuses what somebody else can write, or a file that has another name.
+func checkOwn(info fs.FileInfo) error {
+	err := lockfile.Owned(info, 0o022)
+	switch {
+	case errors.Is(err, lockfile.ErrOpen):
+		return errors.New("others can write it")
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular() && !info.IsDir():
+		return errors.New("it is not a regular file")
+	}
+	return lockfile.OneName(info)
 }
 
 // makeOwnFolder creates a folder that only this user can write, or finds it.

@@ -134,7 +134,7 @@ func checkMethods(methods []string) error {
 	for i, method := range methods {
 		switch {
 		case !httpguts.ValidHeaderFieldName(method) || method != strings.ToUpper(method):
-			bad = append(bad, fmt.Errorf("%q is not a method: they are written as GET, POST, ...", clip(method, 32)))
+			bad = append(bad, fmt.Errorf("%q is not a method: they are written as GET and POST are", clip(method, 32)))
 		case isNeverPassed(method):
 			bad = append(bad, fmt.Errorf("the method %s is not passed on: its answer would hold the credential, or be a tunnel", method))
 		case slices.Contains(methods[:i], method):

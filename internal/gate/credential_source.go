@@ -23,8 +23,9 @@ const (
 // source asks for a secret, one call at a time, so that one that hangs costs one
 // goroutine and not one for each request.
 type source struct {
-	ask  func(context.Context) (secret.Secret, error)
-	turn chan struct{} // holds the one token when nobody asks
+	ask    func(context.Context) (secret.Secret, error)
+	turn   chan struct{} // holds the one token when nobody asks
+	guards secret.Guards // of what it gave
 }
 
 func newSource(ask func(context.Context) (secret.Secret, error)) *source {
@@ -64,7 +65,7 @@ func (s *source) get(ctx context.Context, most time.Duration) (secret.Secret, er
 // injection is a secret on its way into one request.
 type injection struct {
 	header, value string
-	guard         *echoGuard
+	guard         *secret.Guard
 }
 
 // prepare asks for the secret and spells it as the header wants it.
@@ -86,7 +87,7 @@ func (b *binding) prepare(ctx context.Context, most time.Duration) (injection, e
 	if !httpguts.ValidHeaderFieldValue(value) {
 		return injection{}, errors.New("the secret holds a character that no header can: is there a line end?")
 	}
-	return injection{header: b.header, value: value, guard: newEchoGuard(text)}, nil
+	return injection{header: b.header, value: value, guard: b.source.guards.For(found)}, nil
 }
 
 func (b *binding) spell(text string) string {

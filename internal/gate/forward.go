@@ -99,7 +99,7 @@ func (x *exchange) forward(t target) {
 		x.refuse(t, refused)
 		return
 	}
-	x.pass(t, &httputil.ReverseProxy{
+	x.pass(&httputil.ReverseProxy{
 		Transport:      x.proxy.transport,
 		Rewrite:        func(p *httputil.ProxyRequest) { aim(p, t) },
 		ModifyResponse: unmask,
@@ -119,7 +119,7 @@ func (x *exchange) plainRefusal(t target) *refusal {
 }
 
 // pass runs a reverse proxy for one request, streaming both ways.
-func (x *exchange) pass(t target, reverse *httputil.ReverseProxy) {
+func (x *exchange) pass(reverse *httputil.ReverseProxy) {
 	body := x.clientBody()
 	defer func() {
 		x.event.BytesUp = body.count.Load()

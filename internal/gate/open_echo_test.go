@@ -6,14 +6,14 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
-	"testing/iotest"
+
+	"github.com/agent-loop/ralph/internal/secret"
 )
 
 // echoes are the ways in which an upstream may send the secret back.
@@ -31,51 +31,6 @@ func echoes() map[string]string {
 		"HEX":          strings.ToUpper(hex.EncodeToString([]byte(theSecret))),
 		"query":        "https://example.com/?token=" + url.QueryEscape(theSecret),
 		"path":         url.PathEscape(theSecret),
-	}
-}
-
-func guarded(body io.Reader) *guardedBody {
-	return &guardedBody{ReadCloser: io.NopCloser(body), guard: newEchoGuard(theSecret), trailer: func() http.Header { return nil }, noticed: func() {}}
-}
-
-// TestGuardFindsEveryForm looks at every way of cutting the response in two, and
-// wants not even the beginning of the secret to pass.
-func TestGuardFindsEveryForm(t *testing.T) {
-	for name, text := range echoes() {
-		all := "before " + text + " after"
-		for cut := range len(all) {
-			got, err := io.ReadAll(guarded(io.MultiReader(strings.NewReader(all[:cut]), strings.NewReader(all[cut:]))))
-			if !errors.Is(err, errEchoed) {
-				t.Fatalf("%s, cut at %d: error %v", name, cut, err)
-			}
-			if !strings.HasPrefix(all, string(got)) || newEchoGuard(theSecret[:8]).seenIn(got) {
-				t.Fatalf("%s, cut at %d: %q passed", name, cut, got)
-			}
-		}
-		if _, err := io.ReadAll(guarded(iotest.OneByteReader(strings.NewReader(all)))); !errors.Is(err, errEchoed) {
-			t.Errorf("%s, byte by byte: error %v", name, err)
-		}
-	}
-}
-
-// TestGuardPassesTheRest wants everything else unchanged, beginnings of the
-// secret too, and no byte kept back that cannot begin it.
-func TestGuardPassesTheRest(t *testing.T) {
-	almost := theSecret[:len(theSecret)-1]
-	for _, text := range []string{"", "x", almost, almost + almost + "!", strings.Repeat("ghp_", 50_000), strings.Repeat(almost+"\n", 9_000)} {
-		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
-			if got, err := io.ReadAll(guarded(r)); err != nil || string(got) != text {
-				t.Errorf("of %.20q (%d bytes) came %d bytes, %v", text, len(text), len(got), err)
-			}
-		}
-	}
-	event := "data: hello\n\n"
-	body := guarded(io.MultiReader(strings.NewReader(event), iotest.ErrReader(errors.New("later"))))
-	if n, err := body.Read(make([]byte, 100)); n != len(event) || err != nil {
-		t.Errorf("read %d, %v: an event was kept back", n, err)
-	}
-	if _, err := io.ReadAll(body); err == nil || err.Error() != "later" {
-		t.Errorf("error %v", err)
 	}
 }
 
@@ -117,7 +72,7 @@ func wantEchoRefused(t *testing.T, handler http.HandlerFunc) {
 	if resp.StatusCode != 502 || body != "ralph: example.com:443: the response holds the credential\n" {
 		t.Errorf("answer %s %v %q", resp.Status, resp.Header, body)
 	}
-	if shown := fmt.Sprint(resp.Header, body); newEchoGuard(theSecret).seenIn([]byte(shown)) {
+	if shown := fmt.Sprint(resp.Header, body); secret.NewGuard(secret.New(theSecret)).SeenIn([]byte(shown)) {
 		t.Errorf("the client saw %s", shown)
 	}
 	if e := r.inner(t); e.Code != CodeCredentialEchoed || e.Credential != "token" || e.Status != 502 {
@@ -217,14 +172,5 @@ func TestEarlyHintsAreKept(t *testing.T) {
 	got, _ := io.ReadAll(conn)
 	if !bytes.HasPrefix(got, []byte("HTTP/1.1 200 OK\r\n")) || bytes.Contains(got, []byte(theSecret)) {
 		t.Errorf("client saw %q", got)
-	}
-}
-
-// BenchmarkGuard is what looking for a secret costs a download.
-func BenchmarkGuard(b *testing.B) {
-	data := bytes.Repeat([]byte("The quick brown fox jumps over the lazy dog 0123456789 ghp_\n"), 1<<20/60)
-	b.SetBytes(int64(len(data)))
-	for b.Loop() {
-		io.Copy(io.Discard, guarded(bytes.NewReader(data)))
 	}
 }

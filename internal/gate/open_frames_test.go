@@ -3,6 +3,7 @@ package gate
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -75,7 +76,7 @@ func TestFramesOfAnother(t *testing.T) {
 		uri string
 		err error
 	}{{"/a", nil}, {"/c", errNoHead}, {"/b", errNoHead}} {
-		if got := f.take(&http.Request{Method: "GET", RequestURI: tt.uri, Proto: "HTTP/1.1"}); got.err != tt.err {
+		if got := f.take(&http.Request{Method: "GET", RequestURI: tt.uri, Proto: "HTTP/1.1"}); !errors.Is(got.err, tt.err) {
 			t.Errorf("%s: %v, want %v", tt.uri, got.err, tt.err)
 		}
 	}

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
-
-	"github.com/agent-loop/ralph/internal/secret"
 )
 
 // newOpenedTransport speaks to the upstreams of opened hosts: over connections
@@ -110,7 +108,7 @@ func (x *exchange) passBound(t target, b *binding) {
 
 // passOpened passes a request on, with the secret or without.
 func (x *exchange) passOpened(t target, in *injection) {
-	x.pass(t, &httputil.ReverseProxy{
+	x.pass(&httputil.ReverseProxy{
 		Transport:      x.proxy.openedTransport,
 		Rewrite:        func(p *httputil.ProxyRequest) { aimOpened(p, t, x.proxy.credentials.headers(t), in) },
 		ModifyResponse: func(resp *http.Response) error { return x.screen(resp, in) },
@@ -157,13 +155,13 @@ func (x *exchange) screen(resp *http.Response, in *injection) error {
 	// A session is a credential too.
 	resp.Header.Del("Set-Cookie")
 	resp.Header.Del("Set-Cookie2")
-	if in.guard.seenInHeader(resp.Header) {
+	if in.guard.SeenInHeader(resp.Header) {
 		return errEchoed
 	}
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") && hasBody(resp) {
 		return errEncoded
 	}
-	return in.guard.watch(resp, func() { x.event.Code = CodeCredentialEchoed })
+	return watchEcho(in.guard, resp, func() { x.event.Code = CodeCredentialEchoed })
 }
 
 func hasBody(resp *http.Response) bool {
@@ -207,23 +205,8 @@ func (w *finalWriter) WriteHeader(status int) {
 	}
 }
 
-// newPhantoms makes a guard for the phantoms; nil if there are none that can be
-// told from other text.
-func newPhantoms(phantoms []secret.Secret) *echoGuard {
-	var values []string
-	for _, phantom := range phantoms {
-		if value := phantom.Reveal(); len(value) >= minSecret {
-			values = append(values, value)
-		}
-	}
-	if len(values) == 0 {
-		return nil
-	}
-	return newEchoGuard(values...)
-}
-
 // misuses tells whether the head of a request holds a phantom.
-func (p *Proxy) misuses(head []byte) bool { return p.phantoms != nil && p.phantoms.seenIn(head) }
+func (p *Proxy) misuses(head []byte) bool { return p.phantoms.SeenIn(head) }
 
 func phantomMisused() *refusal {
 	return &refusal{code: CodePhantomMisused, reason: "the request holds a placeholder that is meant for another host"}

@@ -49,7 +49,7 @@ type Proxy struct {
 	open      registry
 
 	credentials     *Credentials
-	phantoms        *echoGuard // nil if there are none
+	phantoms        *secret.Guard
 	openedTransport *http.Transport
 	openedServer    *http.Server
 
@@ -98,7 +98,7 @@ func New(c Config) *Proxy {
 	// to the gate, which is near, a new connection costs next to nothing.
 	p.server.SetKeepAlivesEnabled(false)
 	p.credentials = c.Credentials
-	p.phantoms = newPhantoms(c.Phantoms)
+	p.phantoms = secret.NewGuard(c.Phantoms...)
 	p.openedTransport = newOpenedTransport(p.dialer, c.RootCAs)
 	p.openedServer = p.newOpenedServer()
 	return p

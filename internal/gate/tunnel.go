@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -102,7 +103,7 @@ func moveFew(dst io.Writer, src io.Reader) (int64, error) {
 	few := make([]byte, 512)
 	n, err := src.Read(few)
 	if n == 0 {
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = nil
 		}
 		return 0, err

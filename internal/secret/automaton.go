@@ -12,6 +12,7 @@ type automaton struct {
 // child, so that 0 also says "none".
 type node struct {
 	letter         byte
+	depth          int32 // the length of the prefix
 	child, sibling int32
 	fail           int32 // the longest proper suffix that is a node
 	longest        int32 // the length of the longest pattern that ends here, or 0
@@ -23,7 +24,13 @@ type span struct{ start, end, owner int }
 
 // compile takes the patterns of each owner.
 func compile(patterns [][]string) *automaton {
-	a := &automaton{nodes: make([]node, 1)}
+	most := 1
+	for _, list := range patterns {
+		for _, pattern := range list {
+			most += len(pattern)
+		}
+	}
+	a := &automaton{nodes: make([]node, 1, most)}
 	for owner, list := range patterns {
 		for _, pattern := range list {
 			a.insert(pattern, int32(owner))
@@ -49,7 +56,7 @@ func (a *automaton) insert(pattern string, owner int32) {
 
 func (a *automaton) grow(parent int32, letter byte) int32 {
 	next := int32(len(a.nodes))
-	a.nodes = append(a.nodes, node{letter: letter, sibling: a.nodes[parent].child})
+	a.nodes = append(a.nodes, node{letter: letter, depth: a.nodes[parent].depth + 1, sibling: a.nodes[parent].child})
 	a.nodes[parent].child = next
 	if parent == 0 {
 		a.first[letter] = next
@@ -98,17 +105,42 @@ func (a *automaton) step(at int32, letter byte) int32 {
 	}
 }
 
+// advance goes on from a node through text, as far as the end of the next pattern
+// or of the text. It returns the node it came to, whose prefix is the longest that
+// the text so far ends with, and how many bytes it took.
+func (a *automaton) advance(at int32, text []byte) (to int32, taken int) {
+	for i := 0; i < len(text); i++ {
+		if at == 0 { // most bytes begin nothing
+			for i < len(text) && a.first[text[i]] == 0 {
+				i++
+			}
+			if i == len(text) {
+				break
+			}
+		}
+		if at = a.step(at, text[i]); a.nodes[at].longest != 0 {
+			return at, i + 1
+		}
+	}
+	return at, len(text)
+}
+
+// ends tells whether a pattern ends at a node.
+func (a *automaton) ends(at int32) bool { return a.nodes[at].longest != 0 }
+
 // find returns where patterns lie in text, in order. Those that overlap make one
 // span, under the name of the one that began first.
 func (a *automaton) find(text []byte) []span {
 	var found []span
-	at := int32(0)
-	for i, letter := range text {
-		if at = a.step(at, letter); a.nodes[at].longest == 0 {
-			continue
+	at, taken := int32(0), 0
+	for end := 0; end < len(text); {
+		at, taken = a.advance(at, text[end:])
+		end += taken
+		if !a.ends(at) {
+			break
 		}
 		n := a.nodes[at]
-		next := span{start: i + 1 - int(n.longest), end: i + 1, owner: int(n.owner)}
+		next := span{start: end - int(n.longest), end: end, owner: int(n.owner)}
 		for len(found) > 0 && found[len(found)-1].end > next.start {
 			if last := found[len(found)-1]; last.start < next.start {
 				next.start, next.owner = last.start, last.owner

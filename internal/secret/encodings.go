@@ -49,11 +49,13 @@ func lowerEscapes(s string) string { return escapes.ReplaceAllStringFunc(s, stri
 // escaped slash of some encoders.
 func jsonForms(value string) []string {
 	plain := jsonString(value, false)
-	return []string{
+	all := []string{
 		plain, jsonString(value, true), strings.ReplaceAll(plain, "/", `\/`),
 		strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "=", `\u003d`, "'", `\u0027`).Replace(plain),
 		strings.NewReplacer("<", `\u003C`, ">", `\u003E`, "&", `\u0026`, "+", `\u002B`, "'", `\u0027`, "`", `\u0060`, `\"`, `\u0022`).Replace(plain),
 	}
+	slices.Sort(all)
+	return slices.Compact(all) // mostly one
 }
 
 func jsonString(value string, html bool) string {

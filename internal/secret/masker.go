@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// minMasked is the length below which a value is not masked: it would also hit
-// text that has nothing to do with it.
+// minMasked is the length below which a value is not looked for: it would also
+// be found in text that has nothing to do with it.
 const minMasked = 8
 
 const markerStart = "[redacted:"

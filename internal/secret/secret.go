@@ -1,5 +1,6 @@
 // Package secret holds values that must not be shown: the type that prints
-// redacted in every form, and a masker that takes known values out of text.
+// redacted in every form, a masker that takes known values out of text, and a
+// guard that ends a stream before one has passed.
 package secret
 
 import (

@@ -6,7 +6,28 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/agent-loop/ralph/internal/lockfile"
 )
+
+// checkPrivate refuses what others can read or what belongs to another user:
+// the secret in it would be theirs, too, or from them.
+func checkPrivate(info fs.FileInfo, path string) error {
+	switch err := lockfile.Owned(info, 0o077); {
+	case errors.Is(err, lockfile.ErrForeign):
+		return withHint(fmt.Errorf("%s belongs to another user", path), "remove it, or run ralph as its owner")
+	case err != nil:
+		return withHint(fmt.Errorf("%s is open to other users", path), fmt.Sprintf("chmod %s %s; and replace what was in it, others may have read it", privateMode(info), path))
+	}
+	return nil
+}
+
+func privateMode(info fs.FileInfo) string {
+	if info.IsDir() {
+		return "700"
+	}
+	return "600"
+}
 
 // readPrivate reads a file that a person keeps somewhere, if check says that it
 // is private. What is looked at is the file that was opened, not the path.

@@ -4,31 +4,10 @@ package token
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
 )
-
-// checkPrivate refuses what others can read or what belongs to another user:
-// the secret in it would be theirs, too, or from them.
-func checkPrivate(info fs.FileInfo, path string) error {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return fmt.Errorf("%s: its owner is not known", path)
-	}
-	if int(stat.Uid) != os.Geteuid() {
-		return withHint(fmt.Errorf("%s belongs to another user", path), "remove it, or run ralph as its owner")
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		want := "600"
-		if info.IsDir() {
-			want = "700"
-		}
-		return withHint(fmt.Errorf("%s is open to other users", path), fmt.Sprintf("chmod %s %s; and replace what was in it, others may have read it", want, path))
-	}
-	return nil
-}
 
 // checkReadable is checkPrivate for a file of the user's choice: it may belong
 // to root, as secrets that a service manager provides do.

@@ -181,7 +181,7 @@ const pythonClient = `import urllib.request; print(urllib.request.urlopen("https
 
 // TestClients has programs of many kinds fetch something through the gate.
 func TestClients(t *testing.T) {
-	w := newWorld(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }))
+	w := newWorld(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
 	java := filepath.Join(t.TempDir(), "Get.java")
 	if err := os.WriteFile(java, []byte(javaClient), 0o644); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func Roots(root, certFile string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("looking for certificates: %w", err)
 	}
-	defer closeIn()
+	defer func() { _ = closeIn() }() // nothing was written
 	var unread error
 	for _, place := range places {
 		found, err := readRoots(in, strings.TrimPrefix(place, "/"))
@@ -96,7 +96,7 @@ func Places(root string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("looking for certificates: %w", err)
 	}
-	defer closeIn()
+	defer func() { _ = closeIn() }() // nothing was written
 	var found []string
 	for _, place := range places {
 		if info, err := fs.Lstat(in, strings.TrimPrefix(place, "/")); err == nil && info.Mode().IsRegular() {

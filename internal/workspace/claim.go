@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agent-loop/ralph/internal/lockfile"
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
@@ -78,7 +79,7 @@ func acquire(stateDir, dir, command string) (*claim, error) {
 		return nil, fmt.Errorf("claiming the workspace: %w", err)
 	}
 	c, err := openClaim(claimPath(stateDir, dir), os.O_CREATE)
-	if errors.Is(err, errLocked) {
+	if errors.Is(err, lockfile.ErrHeld) {
 		return nil, &BusyError{Dir: dir, Holder: currentHolder(claimPath(stateDir, dir))}
 	}
 	if err != nil {
@@ -109,7 +110,7 @@ func (c *claim) take(stateDir string) error {
 	if c.folder, err = os.Open(c.holder.Workspace); err != nil {
 		return fmt.Errorf("claiming the workspace: %w", err)
 	}
-	if err := lockFile(c.folder); errors.Is(err, errLocked) {
+	if err := lockfile.Try(c.folder); errors.Is(err, lockfile.ErrHeld) {
 		return &BusyError{Dir: c.holder.Workspace}
 	}
 	return CheckFree(stateDir, c.holder.Workspace)
@@ -129,7 +130,7 @@ func CheckFree(stateDir, path string) error {
 			continue
 		}
 		c, err := openClaim(file, 0)
-		if errors.Is(err, errLocked) {
+		if errors.Is(err, lockfile.ErrHeld) {
 			return &BusyError{Dir: h.Workspace, Holder: h}
 		}
 		if err == nil {
@@ -148,7 +149,7 @@ func openClaim(path string, flag int) (*claim, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := lockFile(f); err != nil {
+		if err := lockfile.Try(f); err != nil {
 			f.Close()
 			return nil, err
 		}
@@ -294,7 +295,7 @@ func Prune(stateDir string) ([]string, error) {
 			continue // not ours
 		}
 		c, err := openClaim(filepath.Join(claimDir(stateDir), e.Name()), 0)
-		if errors.Is(err, errLocked) || errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, lockfile.ErrHeld) || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err == nil {

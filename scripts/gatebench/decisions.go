@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,12 +17,12 @@ import (
 // decisions counts refused CONNECTs through a gate on one processor. The clients
 // take the other one, or part of the same: so it is also said how many there are
 // in a second of the gate's own processor time.
-func (b *bench) decisions() error {
+func (b *bench) decisions() (err error) {
 	w, err := startGate(b.servers, 1, "")
 	if err != nil {
 		return err
 	}
-	defer w.stop()
+	defer func() { err = errors.Join(err, w.stop()) }()
 	var rates, perSecond []float64
 	for range b.turns(5) {
 		rate, effort, err := w.effort(8, refused)

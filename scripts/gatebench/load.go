@@ -30,10 +30,33 @@ func (b *bench) tunnels() error {
 	if err := b.load("new tunnels a second, one byte each way", []int{1, 16, 64}, one); err != nil {
 		return err
 	}
-	return b.load("new tunnels a second, one request by TLS", []int{1, 16, 64}, func(w *way) (int64, error) {
+	if err := b.load("requests a second, each in a new tunnel with TLS", []int{1, 16, 64}, func(w *way) (int64, error) {
 		_, err := b.getTLS(w)
 		return 1, err
-	})
+	}); err != nil {
+		return err
+	}
+	return b.load("requests a second in open tunnels", []int{1, 16, 64}, b.pingPong)
+}
+
+// pingPong sends requests of the size that a model call's first packet has
+// through one tunnel, each after the answer to the one before, for a turn.
+func (b *bench) pingPong(w *way) (count int64, err error) {
+	conn, err := w.open(b.servers.echo.Addr().String())
+	if err != nil {
+		return 0, err
+	}
+	defer hangUp(conn)
+	request, answer := make([]byte, 1<<10), make([]byte, 1<<10)
+	for began := time.Now(); time.Since(began) < turn; count++ {
+		if _, err := conn.Write(request); err != nil {
+			return count, err
+		}
+		if _, err := io.ReadFull(conn, answer); err != nil {
+			return count, err
+		}
+	}
+	return count, nil
 }
 
 // throughput is what streams carry together, in MB a second, each in a tunnel of

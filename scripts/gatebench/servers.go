@@ -1,13 +1,19 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"time"
 )
 
 // servers are what is reached: on loopback, so that the network costs nothing
@@ -25,9 +31,13 @@ func startServers() (*servers, error) {
 	for _, server := range []*httptest.Server{s.plain, s.tls} {
 		server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients hang up
 	}
+	certificate, err := newCertificate()
+	if err != nil {
+		return nil, err
+	}
+	s.tls.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	s.plain.Start()
 	s.tls.StartTLS()
-	var err error
 	if s.echo, err = serve(func(conn net.Conn) { _, _ = io.Copy(conn, conn) }); err != nil {
 		return nil, fmt.Errorf("starting the echo server: %w", err)
 	}
@@ -40,6 +50,21 @@ func startServers() (*servers, error) {
 		return nil, fmt.Errorf("starting the flood server: %w", err)
 	}
 	return s, nil
+}
+
+// newCertificate is of the kind that most servers have today. The handshake with
+// an older one costs the server so much that it would be all there is to see.
+func newCertificate() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("making a key: %w", err)
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("making a certificate: %w", err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
 func serve(each func(net.Conn)) (net.Listener, error) {

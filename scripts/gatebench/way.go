@@ -104,7 +104,7 @@ func (w *way) launchWith(files []*os.File, args ...string) error {
 
 func (w *way) stop() error {
 	if w.dir != "" {
-		defer os.RemoveAll(w.dir)
+		defer func() { _ = os.RemoveAll(w.dir) }() // it is in the folder for temporary files
 	}
 	if w.cmd == nil {
 		return nil

@@ -1,17 +1,13 @@
 package budget
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
-	"time"
-)
 
-// errBusy means that another process, or another opening here, has the lock.
-var errBusy = errors.New("the lock is held")
+	"github.com/agent-loop/ralph/internal/lockfile"
+)
 
 // openPrivate opens a file that nobody else can have planted. The name must lead
 // to the very file, not to a link.
@@ -37,6 +33,21 @@ func openPrivate(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
+// checkPrivate refuses a file that someone else could write or put in place.
+func checkPrivate(info os.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	mode, err := info.Mode().Perm(), lockfile.Owned(info, 0o177)
+	switch {
+	case errors.Is(err, lockfile.ErrOpen), err == nil && mode&0o600 != 0o600:
+		return fmt.Errorf("its mode is %#o; chmod 600 it if nobody else has written it", mode)
+	case err != nil:
+		return err
+	}
+	return lockfile.OneName(info)
+}
+
 // checkName refuses when a path no longer leads to the file that was opened:
 // two processes would then keep two ledgers of one budget.
 func checkName(path string, opened os.FileInfo) error {
@@ -48,22 +59,4 @@ func checkName(path string, opened os.FileInfo) error {
 		return errors.New("it was removed or replaced while in use")
 	}
 	return nil
-}
-
-// lock waits for the lock of a file until the context ends or abort is closed.
-// It asks again and again, for a wait inside the kernel could not be given up.
-func lock(ctx context.Context, f *os.File, abort <-chan struct{}) error {
-	const shortest, longest = 50 * time.Microsecond, 5 * time.Millisecond
-	for wait := shortest; ; wait = min(2*wait, longest) {
-		if err := tryLock(f); !errors.Is(err, errBusy) {
-			return err
-		}
-		select {
-		case <-time.After(wait/2 + rand.N(wait)):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-abort:
-			return ErrClosed
-		}
-	}
 }

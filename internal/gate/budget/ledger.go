@@ -20,8 +20,8 @@ type Ledger struct {
 	journal *journal
 	owner   *owner // from the first reservation on
 
-	closing chan struct{} // closed when Close begins
-	close   func() error
+	open  context.Context // ends, with ErrClosed, when Close begins
+	close func() error
 }
 
 // Open opens the ledger of one budget, or makes it with these caps. A ledger that
@@ -46,8 +46,10 @@ func open(path string, flags int, caps *Caps) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the ledger: %w", err)
 	}
-	l := &Ledger{turn: make(chan struct{}, 1), journal: j, closing: make(chan struct{})}
-	l.close = sync.OnceValue(l.shut)
+	l := &Ledger{turn: make(chan struct{}, 1), journal: j}
+	var end context.CancelCauseFunc
+	l.open, end = context.WithCancelCause(context.Background())
+	l.close = sync.OnceValue(func() error { end(ErrClosed); return l.shut() })
 	if err := l.briefly(func() error { return l.agree(caps) }); err != nil {
 		j.file.Close()
 		return nil, fmt.Errorf("opening the ledger: %w", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-loop/ralph/internal/lockfile"
 	"github.com/agent-loop/ralph/internal/money"
 )
 
@@ -241,7 +242,7 @@ func TestWaitingForAnotherProcessEnds(t *testing.T) {
 	other, err := os.OpenFile(path, os.O_RDWR, 0)
 	must(t, err)
 	defer other.Close()
-	must(t, tryLock(other))
+	must(t, lockfile.Try(other))
 
 	tired := errors.New("tired of waiting")
 	ctx, stop := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, tired)
@@ -249,11 +250,11 @@ func TestWaitingForAnotherProcessEnds(t *testing.T) {
 	if _, err := l.Reserve(ctx, cents(1)); !errors.Is(err, tired) {
 		t.Errorf("after the context's end: %v", err)
 	}
-	must(t, unlock(other))
+	must(t, lockfile.Unlock(other))
 	if _, err := l.Reserve(ctx, cents(1)); !errors.Is(err, tired) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
-	must(t, tryLock(other))
+	must(t, lockfile.Try(other))
 
 	refused := make(chan error)
 	go func() {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/agent-loop/ralph/internal/lockfile"
 )
 
 // ownerMark stands between a ledger's name and the id of an owner, in the name
@@ -34,7 +36,7 @@ func newOwner(ledger string) (*owner, error) {
 		return nil, err
 	}
 	o := &owner{id: id, path: path, file: f}
-	if err := tryLock(f); err != nil {
+	if err := lockfile.Try(f); err != nil {
 		o.close()
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
@@ -101,7 +103,7 @@ func lives(path string) bool {
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
-	err = tryLock(f)
+	err = lockfile.Try(f)
 	info, unknown := f.Stat()
 	f.Close()
 	if err == nil && unknown == nil && info.Size() == 0 { // as ours are

@@ -93,7 +93,7 @@ func TestEffectsOfFields(t *testing.T) {
 		"the larger limit":  {OpenAIChat, chat(`,"max_completion_tokens":100,"max_tokens":5`), func(c Call) bool { return c.Output == 100 }},
 		"choices":           {OpenAIChat, chat(`,"n":3`), func(c Call) bool { return c.Choices == 3 }},
 		"prediction":        {OpenAIChat, chat(`,"prediction":{"type":"content","content":"abc"}`), func(c Call) bool { return c.ExtraOutput == int64(len(`{"type":"content","content":"abc"}`)) }},
-		"text alone":        {OpenAIChat, chat(`,"modalities":["text"]`), func(c Call) bool { return true }},
+		"text alone":        {OpenAIChat, chat(`,"modalities":["text"]`), func(Call) bool { return true }},
 		"image by URL chat": {OpenAIChat, `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x","detail":"low"}}]}]}`, func(c Call) bool { return c.FillsWindow }},
 		"file in chat":      {OpenAIChat, `{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"x"}}]}]}`, func(c Call) bool { return c.FillsWindow }},
 	} {

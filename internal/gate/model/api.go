@@ -67,6 +67,7 @@ type API struct {
 	held     *semaphore.Weighted
 	signals  signals
 	turns    turns
+	guards   secret.Guards // of the credentials
 }
 
 // New checks c and makes an API of it.

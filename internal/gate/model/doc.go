@@ -15,7 +15,8 @@
 //     is refused with 403, never 429, which clients would try again.
 //  3. The phantom is taken away and the real credential put in. After a 401 the
 //     owner of the credential is asked once for a newer one.
-//  4. The response streams through, and its usage is read on the way.
+//  4. The response streams through, and its usage is read on the way. It is cut
+//     before the credential, should the upstream send that back.
 //  5. The true cost is settled. Where it was not seen, because a side died, the
 //     worst case stays counted as uncertain: it may have been billed.
 //

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-loop/ralph/internal/secret"
 	"github.com/agent-loop/ralph/internal/token"
 )
 
@@ -44,13 +45,26 @@ func outgoing(in http.Header, c token.Credential) http.Header {
 	return out
 }
 
-// passOn copies what the client may see of a response's header.
-func passOn(to, from http.Header) {
+// passOn copies what the client may see of a response's header. What holds the
+// credential stays out, and passOn tells whether there was such a thing.
+func passOn(to, from http.Header, guard *secret.Guard) (echoed bool) {
 	for name, values := range from {
-		if !slices.Contains(withheld, name) {
+		switch {
+		case slices.Contains(withheld, name):
+		case guard.SeenInField(name, values):
+			echoed = true
+		default:
 			to[name] = slices.Clone(values)
 		}
 	}
+	return echoed
+}
+
+// isEncoded tells a body that cannot be read on its way.
+func isEncoded(h http.Header) bool {
+	return slices.ContainsFunc(h.Values("Content-Encoding"), func(encoding string) bool {
+		return encoding != "" && !strings.EqualFold(encoding, "identity")
+	})
 }
 
 func hasPrefix(name string, prefixes []string) bool {

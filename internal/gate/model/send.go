@@ -69,12 +69,18 @@ func (x *exchange) send(path string, body []byte) (*http.Response, error) {
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || x.up.Source == nil {
 		return resp, err
 	}
-	newer, err := x.up.Source.Rejected(x.r.Context(), credential)
-	if err != nil || newer.Secret.Equal(credential.Secret.Reveal()) {
+	newer, ok := x.renewed(credential)
+	if !ok {
 		return resp, nil // the 401 tells
 	}
 	resp.Body.Close()
 	return x.sendAs(path, body, newer)
+}
+
+// renewed is a newer credential than one that was refused, if there is one.
+func (x *exchange) renewed(old token.Credential) (token.Credential, bool) {
+	newer, err := x.up.Source.Rejected(x.r.Context(), old)
+	return newer, err == nil && !newer.Secret.Equal(old.Secret.Reveal())
 }
 
 func (x *exchange) credential() (token.Credential, error) {

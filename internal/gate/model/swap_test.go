@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -84,7 +85,7 @@ func TestPhantomIsSwapped(t *testing.T) {
 			if other := map[string]string{"X-Api-Key": "Authorization", "Authorization": "X-Api-Key"}[tt.header]; up.header.Get(other) != "" {
 				t.Errorf("%s is there as well", other)
 			}
-			if all, _ := json.Marshal(up); strings.Contains(string(all), r.phantom.Reveal()) {
+			if strings.Contains(fmt.Sprint(up), r.phantom.Reveal()) {
 				t.Error("the phantom went upstream")
 			}
 			for _, name := range []string{"Cookie", "Openai-Organization", "X-Forwarded-For", "Idempotency-Key"} {

@@ -131,7 +131,7 @@ func TestWhatCannotBeKept(t *testing.T) {
 		_, _ = io.WriteString(writer, "data")
 		_ = writer.Close()
 	}
-	twice := func(w http.ResponseWriter, r *http.Request) {
+	twice := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Add("Content-Encoding", "identity")
 		w.Header().Add("Content-Encoding", "gzip")
 		_, _ = io.WriteString(w, "whatever it is")
