@@ -181,7 +181,7 @@ func TestRecordAndReplay(t *testing.T) {
 	for _, a := range realAgents() {
 		t.Run(a.name, func(t *testing.T) {
 			tape := filepath.Join(t.TempDir(), "tape.jsonl")
-			server := modeltest.New(t, modeltest.Shell("echo made-by-the-$((40+2)); cat /proc/*/environ | tr '\\0' '\\n' | grep -E '^(CLAUDE_CODE_OAUTH_TOKEN|CODEX_API_KEY)=' | sort -u"), modeltest.Say("the work is done"))
+			server := modeltest.New(t, modeltest.Shell("echo made-by-the-$((40+2)); cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -E '^(CLAUDE_CODE_OAUTH_TOKEN|CODEX_API_KEY)=' | sort -u"), modeltest.Say("the work is done"))
 			work := t.TempDir()
 			if out, code, _ := runAgent(t, a, server, "--record", tape, "-w", work); code != 0 {
 				t.Fatalf("exit %d\n%s", code, out)

@@ -28,6 +28,7 @@ type modelAPI struct {
 	api     *model.API
 	env     []string // what leads the agent there
 	phantom secret.Secret
+	masker  *secret.Masker // takes the credentials out of what is written
 	purse   *purse
 	player  *tape.Player
 	closers []func() error
@@ -48,45 +49,41 @@ func (t tapes) check(mounts []sandbox.Mount) error {
 
 // newModelAPI puts an agent's model API together. Nothing is asked of the
 // provider yet, but a missing credential shows here.
-func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t tapes) (_ *modelAPI, err error) {
+func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t tapes) (*modelAPI, error) {
 	who, err := agent.Find(cfg.Agent.Name)
 	if err != nil {
 		return nil, usageError{err, ""}
 	}
-	m := &modelAPI{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.close())
-		}
-	}()
-	masker := secret.NewMasker()
-	source, kind, err := m.source(ctx, w, cfg, who, t, masker)
-	if err != nil {
-		return nil, err
+	m := &modelAPI{masker: secret.NewMasker()}
+	if err := m.assemble(ctx, w, cfg, who, run, t); err != nil {
+		return nil, errors.Join(err, m.close())
 	}
-	provider := model.Provider(who.Provider)
-	m.phantom = model.NewPhantom(provider, kind)
-	masker.Add(m.phantom)
-	upstream := model.Upstream{Provider: provider, Phantom: m.phantom, Name: who.Name}
-	if upstream.URL, err = upstreamURL(cfg.Agent.Upstream, who); err != nil {
-		return nil, err
+	return m, nil
+}
+
+func (m *modelAPI) assemble(ctx context.Context, w World, cfg config.Config, who agent.Agent, run string, t tapes) error {
+	upstream, kind, err := m.upstream(ctx, w, cfg, who, t)
+	if err != nil {
+		return err
 	}
 	prices, err := prices(cfg.Prices)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if m.purse, err = openPurse(w, payable(cfg.Budget, t)); err != nil {
-		return nil, err
+		return err
 	}
 	m.purse.play = t.replay != ""
 	m.closers = append(m.closers, m.purse.close)
-	transport, err := m.transport(t, kind, masker)
+	transport, err := m.transport(t, kind)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if source != nil {
-		upstream.Source = maskingSource{source, masker}
-	}
+	m.env = who.Env(agent.Access{
+		BaseURL: upstream.Provider.BaseURL(sandbox.GateAddress),
+		Phantom: m.phantom.Reveal(),
+		Kind:    agentKind(kind),
+	})
 	m.api, err = model.New(model.Config{
 		Upstreams:        []model.Upstream{upstream},
 		Ledger:           m.purse.ledger,
@@ -97,12 +94,24 @@ func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t 
 		Steer:            cfg.Budget.Steer,
 		Transport:        transport,
 	})
-	m.env = who.Env(agent.Access{
-		BaseURL: provider.BaseURL(sandbox.GateAddress),
-		Phantom: m.phantom.Reveal(),
-		Kind:    agentKind(kind),
-	})
-	return m, err
+	return err
+}
+
+// upstream is where calls go and with which credential, and what kind that is.
+func (m *modelAPI) upstream(ctx context.Context, w World, cfg config.Config, who agent.Agent, t tapes) (model.Upstream, token.Kind, error) {
+	up := model.Upstream{Provider: model.Provider(who.Provider), Name: who.Name}
+	source, kind, err := m.source(ctx, w, cfg, who, t)
+	if err != nil {
+		return up, "", err
+	}
+	if source != nil {
+		up.Source = maskingSource{source, m.masker}
+	}
+	m.phantom = model.NewPhantom(up.Provider, kind)
+	m.masker.Add(m.phantom)
+	up.Phantom = m.phantom
+	up.URL, err = upstreamURL(cfg.Agent.Upstream, who)
+	return up, kind, err
 }
 
 // payable is the budget without the name of a shared one if nothing is paid.
@@ -138,9 +147,9 @@ func upstreamURL(text string, who agent.Agent) (*url.URL, error) {
 
 // source finds the credential that the gate puts in, and what kind it is. A
 // replay needs none, but the agent must believe in the recorded kind.
-func (m *modelAPI) source(ctx context.Context, w World, cfg config.Config, who agent.Agent, t tapes, masker *secret.Masker) (token.Source, token.Kind, error) {
+func (m *modelAPI) source(ctx context.Context, w World, cfg config.Config, who agent.Agent, t tapes) (token.Source, token.Kind, error) {
 	if t.replay != "" {
-		kind, err := m.openTape(t.replay, who, masker)
+		kind, err := m.openTape(t.replay, who)
 		return nil, kind, err
 	}
 	source, err := credentialSource(w, cfg.Agent.Credential, who.Token)
@@ -163,8 +172,8 @@ func (m *modelAPI) source(ctx context.Context, w World, cfg config.Config, who a
 
 // openTape opens a tape to replay and returns the kind of credential it was
 // recorded with.
-func (m *modelAPI) openTape(path string, who agent.Agent, masker *secret.Masker) (token.Kind, error) {
-	player, err := tape.Open(path, tape.Options{Mask: masker.Mask})
+func (m *modelAPI) openTape(path string, who agent.Agent) (token.Kind, error) {
+	player, err := tape.Open(path, tape.Options{Mask: m.masker.Mask})
 	if err != nil {
 		return "", err
 	}
@@ -186,12 +195,12 @@ func ownKind(who agent.Agent) token.Kind {
 
 // transport is how calls go out: to the upstream, through a recorder, or not at
 // all.
-func (m *modelAPI) transport(t tapes, kind token.Kind, masker *secret.Masker) (http.RoundTripper, error) {
+func (m *modelAPI) transport(t tapes, kind token.Kind) (http.RoundTripper, error) {
 	switch {
 	case m.player != nil:
 		return m.player, nil
 	case t.record != "":
-		recorder, err := tape.Create(t.record, model.NewTransport(), masker.Mask)
+		recorder, err := tape.Create(t.record, model.NewTransport(), m.masker.Mask)
 		if errors.Is(err, fs.ErrExist) {
 			return nil, usageError{err, "a tape is one recording: choose another name, or remove it"}
 		}
