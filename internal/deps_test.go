@@ -26,6 +26,9 @@ var allowed = map[string][]string{
 	"internal/gate/budget":         {"internal/money", "internal/lockfile"},
 	"internal/gate/model":          {"internal/gate", "internal/gate/meter", "internal/gate/budget", "internal/money", "internal/secret", "internal/token"},
 	"internal/token":               {"internal/secret", "internal/lockfile"},
+	"internal/mini":                {"internal/secret"},
+	"internal/agent":               {"internal/money"},
+	"internal/rundir":              {"internal/money", "internal/lockfile"},
 	"internal/sandbox/gvisor":      {"internal/sandbox", "internal/door"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/probe"},
 }
@@ -39,6 +42,7 @@ var fenced = map[string]string{
 	"mvdan.cc/sh":                  "internal/sandbox/sandboxtest",
 	"github.com/zalando/":          "internal/token",
 	"software.sslmate.com/":        "internal/trust",
+	"github.com/anthropics/":       "internal/mini",
 }
 
 type goPackage struct {

@@ -1,6 +1,11 @@
 // Package agent holds what differs between the coding agents that ralph runs:
-// whose models they speak to, and how each is told where the gate is and which
-// phantom to show it.
+// whose models they speak to, how each is told where the gate is and which
+// phantom to show it, how one unattended iteration is started, where its program
+// is found, what its output means, and how an iteration ended.
+//
+// Everything that comes from an agent is hostile. Output of any size and shape
+// becomes events; none of it is lost, none of it stops the reading, and what an
+// agent says about itself yields to what the gate saw.
 package agent
 
 import (
@@ -13,6 +18,7 @@ import (
 const (
 	Anthropic = "anthropic"
 	OpenAI    = "openai"
+	Google    = "google"
 )
 
 // Agent is one of them.
@@ -20,7 +26,14 @@ type Agent struct {
 	Name     string
 	Provider string
 	Token    string // the name under which its credential is stored
-	env      func(Access) []string
+	Model    string // what it is pinned to if nobody says otherwise
+	MaxTurns bool   // it can be told how many turns it may take
+
+	env     func(Access) []string
+	invoke  func(Task) (Command, error)
+	decoder func() decode
+	places  places
+	judge   func(*Summary) Outcome
 }
 
 // Access is an agent's way to its models.
@@ -62,8 +75,30 @@ func Names() []string {
 
 func all() []Agent {
 	return []Agent{
-		{Name: "claude", Provider: Anthropic, Token: "claude", env: claudeEnv},
-		{Name: "codex", Provider: OpenAI, Token: "codex", env: codexEnv},
+		{
+			Name: "claude", Provider: Anthropic, Token: "claude", Model: "claude-sonnet-5", MaxTurns: true,
+			env: claudeEnv, invoke: invokeClaude, decoder: decodeClaude, places: claudePlaces, judge: judgeClaude,
+		},
+		{
+			Name: "codex", Provider: OpenAI, Token: "codex", Model: "gpt-6.1-sol",
+			env: codexEnv, invoke: invokeCodex, decoder: decodeCodex, places: codexPlaces, judge: judgeByResult,
+		},
+		{
+			Name: "opencode", Provider: Anthropic, Token: "claude", Model: "claude-sonnet-5",
+			env: opencodeEnv, invoke: invokeOpencode, decoder: decodeOpencode, places: opencodePlaces, judge: judgeByResult,
+		},
+		{
+			Name: "gemini", Provider: Google, Token: "gemini", Model: "gemini-2.5-pro", MaxTurns: true,
+			env: geminiEnv, invoke: invokeGemini, decoder: decodeGemini, places: geminiPlaces, judge: judgeGemini,
+		},
+		{
+			Name: "mini", Provider: Anthropic, Token: "claude", Model: "claude-sonnet-5", MaxTurns: true,
+			env: claudeEnv, invoke: invokeMini, decoder: decodeMini, places: miniPlaces, judge: judgeByResult,
+		},
+		{
+			Name: "command", Provider: Anthropic, Token: "claude", Model: "claude-sonnet-5",
+			env: claudeEnv, invoke: invokeCommand, decoder: decodeCommand, judge: judgeByText,
+		},
 	}
 }
 
@@ -71,30 +106,3 @@ func all() []Agent {
 // is added to one that was built from nothing: a stray key would beat the
 // phantom.
 func (a Agent) Env(access Access) []string { return a.env(access) }
-
-// claudeEnv switches off everything that Claude Code asks of other hosts, for it
-// shows its credential to some of them, and its refusal to work as root, which
-// in a sandbox is nobody.
-func claudeEnv(a Access) []string {
-	variable := map[Kind]string{
-		APIKey: "ANTHROPIC_API_KEY",
-		Bearer: "ANTHROPIC_AUTH_TOKEN",
-		OAuth:  "CLAUDE_CODE_OAUTH_TOKEN",
-	}[a.Kind]
-	return []string{
-		"ANTHROPIC_BASE_URL=" + a.BaseURL,
-		variable + "=" + a.Phantom,
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-		"DISABLE_AUTOUPDATER=1",
-		"DISABLE_ERROR_REPORTING=1",
-		"DISABLE_TELEMETRY=1",
-		"IS_SANDBOX=1",
-	}
-}
-
-// codexEnv gives the key under the name that codex reads. It takes no address
-// from the environment: OPENAI_BASE_URL is for its command line, as in
-// -c openai_base_url="$OPENAI_BASE_URL", and for other clients.
-func codexEnv(a Access) []string {
-	return []string{"CODEX_API_KEY=" + a.Phantom, "OPENAI_API_KEY=" + a.Phantom, "OPENAI_BASE_URL=" + a.BaseURL}
-}

@@ -54,6 +54,9 @@ func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t 
 	if err != nil {
 		return nil, usageError{err, ""}
 	}
+	if !model.Provider(who.Provider).Served() {
+		return nil, usageError{fmt.Errorf("the gate does not serve the models of %s yet", who.Name), "choose another agent with --agent"}
+	}
 	m := &modelAPI{masker: secret.NewMasker()}
 	if err := m.assemble(ctx, w, cfg, who, run, t); err != nil {
 		return nil, errors.Join(err, m.close())

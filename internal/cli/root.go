@@ -59,6 +59,8 @@ its command.`,
 		return usageError{err, cmd.CommandPath() + " --help lists what it takes"}
 	})
 	root.AddCommand(newExecCommand(w), newSandboxCommand(w), newProbeCommand(w), newBudgetCommand(w), newVersionCommand(w))
+	root.AddCommand(newMiniCommand(w))
+	root.AddCommand(newInitCommand(w))
 	root.AddCommand(newTokenCommands(w)...)
 	return root
 }

@@ -19,6 +19,9 @@ const (
 	OpenAI    Provider = "openai"
 )
 
+// Served tells whether the gate knows the provider's API.
+func (p Provider) Served() bool { return shapes[p] != nil }
+
 // Prefix is the path below which the gate serves the provider.
 func (p Provider) Prefix() string { return "/" + string(p) }
 

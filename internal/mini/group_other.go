@@ -1,0 +1,11 @@
+//go:build !unix
+
+package mini
+
+import "os/exec"
+
+// ownGroup does nothing where there are no process groups. Sandboxes have them.
+func ownGroup(*exec.Cmd) {}
+
+// killGroup ends the command alone.
+func killGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }

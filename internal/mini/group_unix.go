@@ -1,0 +1,15 @@
+//go:build unix
+
+package mini
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup makes the command the leader of a process group, so that it can be
+// ended together with all that it started.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup ends the group of a command that was started.
+func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
