@@ -28,6 +28,8 @@ var allowed = map[string][]string{
 	"internal/token":               {"internal/secret", "internal/lockfile"},
 	"internal/mini":                {"internal/secret"},
 	"internal/agent":               {"internal/money"},
+	"internal/config":              {"internal/suggest"},
+	"internal/task":                {"internal/suggest"},
 	"internal/rundir":              {"internal/money", "internal/lockfile"},
 	"internal/sandbox/gvisor":      {"internal/sandbox", "internal/door"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/probe"},

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agent-loop/ralph/internal/suggest"
 )
 
 // kind is a type of value: how it is read, checked and shown.
@@ -64,7 +66,7 @@ func oneOf(words ...string) kind[string] {
 			return s, nil
 		}
 		c := wrong("must be one of %s, not %s", quoteAll(words), got(v))
-		c[0].suggestion = nearest(s, words)
+		c[0].suggestion = suggest.Nearest(s, words)
 		return "", c
 	}}
 }

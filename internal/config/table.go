@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/agent-loop/ralph/internal/suggest"
 )
 
 // table is a kind of [[section]]: a list of entries, each with its own keys.
@@ -78,7 +80,7 @@ func (r *reader) assignEntry(parts []string, node *unstable.Node, line int) {
 		for _, c := range r.table.columns {
 			known = append(known, c.key)
 		}
-		r.complain(line, key, nearest(key, known), "unknown key %s in [[%s]]; there are %s", quote(key), r.table.name, strings.Join(known, ", "))
+		r.complain(line, key, suggest.Nearest(key, known), "unknown key %s in [[%s]]; there are %s", quote(key), r.table.name, strings.Join(known, ", "))
 		return
 	}
 	name := fmt.Sprintf("%s#%d.%s", r.table.name, r.entries, key)

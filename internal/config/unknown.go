@@ -3,12 +3,14 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/agent-loop/ralph/internal/suggest"
 )
 
 // unknownSection reports a section that does not exist.
 func (r *reader) unknownSection(parts []string, line int) {
 	name := dotted(parts)
-	if near := nearest(name, r.index.sections); near != "" {
+	if near := suggest.Nearest(name, r.index.sections); near != "" {
 		r.complain(line, name, "["+near+"]", "unknown section [%s]", clip(name))
 		return
 	}
@@ -28,7 +30,7 @@ func (r *reader) unknownKey(parts []string, line int) {
 		where = "in [" + dotted(section) + "]"
 	}
 	known := r.index.below(dotted(section))
-	suggestion := nearest(last, known)
+	suggestion := suggest.Nearest(last, known)
 	if suggestion == "" {
 		suggestion = r.index.elsewhere(last)
 	}

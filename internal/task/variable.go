@@ -3,6 +3,8 @@ package task
 import (
 	"strconv"
 	"strings"
+
+	"github.com/agent-loop/ralph/internal/suggest"
 )
 
 // Values is what the variables of a prompt stand for in one iteration.
@@ -65,47 +67,9 @@ func variableNames() []string {
 	return names
 }
 
-// nearest returns the candidate that a misspelt word was probably meant to be,
-// or "" when none is close. The first of equals wins.
-func nearest(word string, candidates []string) string {
-	const longest = 64 // distance is quadratic, and the word is hostile
-	if len(word) > longest {
-		return ""
-	}
-	word = strings.ToLower(word)
-	best, bound := "", min(max(2, len(word)/3), len(word)-1)
-	for _, c := range candidates {
-		if d := distance(word, strings.ToLower(c)); d <= bound {
-			best, bound = c, d-1
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance of two short words, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // didYouMean ends a message about an unknown word.
 func didYouMean(word string, candidates []string) string {
-	if near := nearest(word, candidates); near != "" {
+	if near := suggest.Nearest(word, candidates); near != "" {
 		return "; did you mean " + strconv.Quote(near) + "?"
 	}
 	return "; there are " + strings.Join(candidates, ", ")

@@ -1,18 +1,19 @@
-package config
+// Package suggest finds what a misspelt word was meant to be.
+package suggest
 
 import "strings"
 
-// nearest returns the candidate that a misspelt word was probably meant to be,
+// Nearest returns the candidate that a misspelt word was probably meant to be,
 // or "" when none is close. The first of equals wins.
-func nearest(word string, candidates []string) string {
-	const longest = 64 // no key of ours is longer, and distance is quadratic
+func Nearest(word string, candidates []string) string {
+	const longest = 64 // distance is quadratic, and the word may be hostile
 	if len(word) > longest {
 		return ""
 	}
 	word = strings.ToLower(word)
 	best, bound := "", min(max(2, len(word)/3), len(word)-1)
 	for _, c := range candidates {
-		if d := distance(word, c); d <= bound {
+		if d := distance(word, strings.ToLower(c)); d <= bound {
 			best, bound = c, d-1
 		}
 	}
