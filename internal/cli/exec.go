@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-loop/ralph/internal/agent"
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/sandbox"
 	"github.com/agent-loop/ralph/internal/workspace"
@@ -109,7 +108,7 @@ func (o *execOptions) addFlags(cmd *cobra.Command) {
 	f.String("processes", "", "most processes and threads, such as 1000")
 	f.String("disk", "", "most bytes written to disk, such as 10g")
 	f.String("timeout", "", "end everything after this time, such as 5m")
-	f.String("agent", "", "give the command the model API of "+strings.Join(agent.Names(), ", "))
+	f.String("agent", "", "give the command the model API of an agent, such as claude or codex")
 	f.String("upstream", "", "where model calls go, if not to the agent's provider")
 	f.String("max-cost-usd", "", "most that model calls may cost, such as 2.50")
 	f.String("max-tokens", "", "most tokens of all model calls")

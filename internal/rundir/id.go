@@ -51,14 +51,28 @@ func isWord(c rune) bool {
 // Resolve returns the id of the one run that is meant by an id, by its first
 // characters, or by all that follows one of its dashes.
 func Resolve(root, short string) (string, error) {
+	runs, id, err := find(root, short)
+	if err != nil {
+		return "", err
+	}
+	return id, runs.Close()
+}
+
+// find opens the folder of runs and resolves an id in it. The folder is the
+// caller's to close.
+func find(root, short string) (*os.Root, string, error) {
 	runs, err := os.OpenRoot(root)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", &NotFoundError{short}
+		return nil, "", &NotFoundError{short}
 	} else if err != nil {
-		return "", fmt.Errorf("opening the folder of runs: %w", err)
+		return nil, "", fmt.Errorf("opening the folder of runs: %w", err)
 	}
-	defer runs.Close()
-	return resolve(runs, short)
+	id, err := resolve(runs, short)
+	if err != nil {
+		runs.Close()
+		return nil, "", err
+	}
+	return runs, id, nil
 }
 
 func resolve(runs *os.Root, short string) (string, error) {

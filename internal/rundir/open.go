@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -28,16 +27,11 @@ type repair struct {
 // What a crash left half done is put right, and an event tells of it. Open reads
 // the tail of the logs alone. Requests that were not met are dropped.
 func Open(root, id string, o Options) (*Run, error) {
-	runs, err := os.OpenRoot(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &NotFoundError{id}
-	} else if err != nil {
-		return nil, fmt.Errorf("opening the folder of runs: %w", err)
-	}
-	defer runs.Close()
-	if id, err = resolve(runs, id); err != nil {
+	runs, id, err := find(root, id)
+	if err != nil {
 		return nil, err
 	}
+	defer runs.Close()
 	return open(runs, id, o.filled())
 }
 

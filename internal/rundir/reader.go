@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -24,16 +23,11 @@ type Reader struct {
 
 // OpenReadOnly opens the run that is meant by an id or a short one; see Resolve.
 func OpenReadOnly(root, id string) (*Reader, error) {
-	runs, err := os.OpenRoot(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &NotFoundError{id}
-	} else if err != nil {
-		return nil, fmt.Errorf("opening the folder of runs: %w", err)
-	}
-	defer runs.Close()
-	if id, err = resolve(runs, id); err != nil {
+	runs, id, err := find(root, id)
+	if err != nil {
 		return nil, err
 	}
+	defer runs.Close()
 	return newReader(runs, id)
 }
 
