@@ -14,7 +14,7 @@ VCS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 BUILD_FLAGS := $(VCS) -ldflags '-s -w'
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test quick bench gatebench lint fuzz cross release clean
+.PHONY: help build install demo tour test quick bench gatebench loopbench lint fuzz cross release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,8 +25,11 @@ build: ## build ralph into build/ralph
 install: ## install ralph into GOBIN
 	$(GO) install $(BUILD_FLAGS) .
 
-demo: build ## a guided tour of ralph exec, with an attack on it at the end
-	@scripts/demo.sh $(RALPH)
+demo: build ## a whole run in a few seconds, offline: an agent that tries to get out, then works
+	@$(RALPH) demo
+
+tour: build ## a guided tour of ralph exec, with an attack on it at the end
+	@scripts/tour.sh $(RALPH)
 
 test: ## set up what is missing, run all tests, list what was skipped and why
 	@scripts/test.sh
@@ -39,6 +42,9 @@ bench: build ## measure, as ratios in one run; the table goes to build/bench.md
 
 gatebench: ## measure the gate beside tinyproxy and squid; the table goes to build/gatebench.md
 	@scripts/gatebench.sh $(BUILD)/gatebench.md
+
+loopbench: build ## measure what a run costs beside the agent; the table goes to build/loopbench.md
+	@$(GO) run ./scripts/loopbench $(abspath $(RALPH)) | tee $(BUILD)/loopbench.md
 
 lint: $(LINT) ## run golangci-lint
 	$(LINT) run ./...

@@ -93,7 +93,7 @@ func all() []Agent {
 		},
 		{
 			Name: "mini", Provider: Anthropic, Token: "claude", Model: "claude-sonnet-5", MaxTurns: true,
-			env: claudeEnv, invoke: invokeMini, decoder: decodeMini, places: miniPlaces, judge: judgeByResult,
+			env: claudeEnv, invoke: invokeMini, decoder: decodeMini, places: miniPlaces, judge: judgeMini,
 		},
 		{
 			Name: "command", Provider: Anthropic, Token: "claude", Model: "claude-sonnet-5",

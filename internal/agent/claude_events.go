@@ -59,15 +59,15 @@ type claudeLimit struct {
 }
 
 type claudeResult struct {
-	IsError   bool             `json:"is_error"`
-	APIStatus *int             `json:"api_error_status"`
-	Turns     int              `json:"num_turns"`
-	Result    string           `json:"result"`
-	Stop      *string          `json:"stop_reason"`
-	Terminal  string           `json:"terminal_reason"`
-	Cost      *float64         `json:"total_cost_usd"`
-	Denials   []jsontext.Value `json:"permission_denials"`
-	Errors    []string         `json:"errors"`
+	IsError   bool                  `json:"is_error"`
+	APIStatus *int                  `json:"api_error_status"`
+	Turns     int                   `json:"num_turns"`
+	Result    string                `json:"result"`
+	Stop      *string               `json:"stop_reason"`
+	Terminal  string                `json:"terminal_reason"`
+	Cost      *float64              `json:"total_cost_usd"`
+	Denials   short[jsontext.Value] `json:"permission_denials"`
+	Errors    short[string]         `json:"errors"`
 
 	ModelUsage map[string]struct {
 		Input      int64 `json:"inputTokens"`

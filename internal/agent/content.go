@@ -1,14 +1,50 @@
 package agent
 
 import (
+	"errors"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// maxItems is how many items of a list are looked at. No agent says so much at
+// once, and a line of empty ones would become millions of events.
+const maxItems = 1000
+
+// short is a list of which the first items are read. The rest must be JSON, too.
+type short[T any] []T
+
+// UnmarshalJSONFrom is part of json.UnmarshalerFrom.
+func (s *short[T]) UnmarshalJSONFrom(in *jsontext.Decoder) error {
+	if in.PeekKind() != '[' {
+		return errNoList
+	}
+	if _, err := in.ReadToken(); err != nil {
+		return err
+	}
+	for in.PeekKind() != ']' {
+		if len(*s) >= maxItems {
+			if err := in.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		var item T
+		if err := json.UnmarshalDecode(in, &item); err != nil {
+			return err
+		}
+		*s = append(*s, item)
+	}
+	_, err := in.ReadToken()
+	return err
+}
+
+var errNoList = errors.New("not a list")
+
 // blocks reads a message's content, which is a list or one mere text.
 func blocks(content jsontext.Value) []claudeBlock {
-	var list []claudeBlock
+	var list short[claudeBlock]
 	if unmarshal(content, &list) {
 		return list
 	}
@@ -24,9 +60,9 @@ func plainText(value jsontext.Value) string {
 	if text := word(value); text != "" {
 		return text
 	}
-	var list []struct {
+	var list short[struct {
 		Text string `json:"text"`
-	}
+	}]
 	if !unmarshal(value, &list) {
 		return string(value)
 	}

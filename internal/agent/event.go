@@ -24,15 +24,6 @@ const (
 	Raw        EventKind = "raw"         // a line of any other kind, as it came
 )
 
-// known tells whether a line of our own shape may have the kind.
-func (k EventKind) known() bool {
-	switch k {
-	case Init, Text, Thinking, ToolCall, ToolResult, UsageEvent, RateLimit, Retry, Result, ErrorEvent:
-		return true
-	}
-	return false
-}
-
 // Event is one thing that an agent said. All of it is hostile text: show it with
 // Line, never as it is.
 type Event struct {

@@ -29,7 +29,8 @@ func invocation(t *testing.T, name string, task Task) Command {
 	return command
 }
 
-// TestInvocations: what each agent is started with, in the sandbox and without.
+// TestInvocations: what each agent is started with, in the sandbox and without;
+// mini, which has no without, is in its own file.
 func TestInvocations(t *testing.T) {
 	for _, test := range []struct {
 		agent        string
@@ -40,7 +41,6 @@ func TestInvocations(t *testing.T) {
 		{"codex", []string{"--dangerously-bypass-approvals-and-sandbox"}, []string{"--sandbox", "workspace-write"}, true},
 		{"opencode", []string{"--auto"}, []string{"run", "--format", "json", "do it"}, false},
 		{"gemini", []string{"--yolo"}, []string{"--approval-mode", "auto_edit"}, false},
-		{"mini", []string{"mini", "--model", "claude-sonnet-5", "--permission-mode", "bypassPermissions", "--max-turns", "7"}, []string{"--permission-mode", "acceptEdits"}, true},
 		{"command", []string{"/opt/agent"}, []string{"/opt/agent"}, true},
 	} {
 		t.Run(test.agent, func(t *testing.T) {

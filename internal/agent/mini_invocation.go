@@ -5,17 +5,29 @@ import (
 	"strconv"
 )
 
+// unlimitedTurns is a number that mini does not reach: left to itself, it ends
+// after some.
+const unlimitedTurns = 1_000_000
+
 // invokeMini starts ralph's own small agent: this very program, inside, with the
-// hidden command "mini". It takes the prompt on stdin and prints an Event a line.
+// hidden command "mini". It takes the prompt on stdin and prints JSON lines. Its
+// one tool is a shell, which nothing but a sandbox can hold back.
 func invokeMini(t Task) (Command, error) {
-	if t.Resume != "" {
+	switch {
+	case t.Resume != "":
 		return Command{}, errors.New("it keeps no sessions to resume")
+	case t.PermissionMode != Bypass:
+		return Command{}, errors.New("it works with a shell alone and asks for no permission, so it runs in a sandbox only")
 	}
-	argv := t.run("mini", "--model", t.Model, "--permission-mode", string(t.PermissionMode))
-	if t.MaxTurns > 0 {
-		argv = append(argv, "--max-turns", strconv.Itoa(t.MaxTurns))
+	turns := t.MaxTurns
+	if turns == 0 {
+		turns = unlimitedTurns
 	}
-	return Command{Argv: argv, Env: claudeEnv(t.Access), Stdin: t.Prompt}, nil
+	return Command{
+		Argv:  t.run("mini", "--model", t.Model, "--max-turns", strconv.Itoa(turns)),
+		Env:   claudeEnv(t.Access),
+		Stdin: t.Prompt,
+	}, nil
 }
 
 // invokeCommand starts a program of the user's. It takes the prompt on stdin, and

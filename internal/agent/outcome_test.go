@@ -113,8 +113,6 @@ func TestOtherOutcomes(t *testing.T) {
 		{"429", "gemini", Exit{Code: 173}, `{"type":"init"}`, RateLimited},
 		{"no key", "gemini", Exit{Code: 41}, `Invalid auth method selected.`, Unauthorised},
 		{"turns", "gemini", Exit{Code: 53}, `{"type":"init"}`, MaxTurns},
-		{"success", "mini", Exit{}, `{"kind":"text","text":"hi"}` + "\n" + `{"kind":"result","end":{"success":true}}`, OK},
-		{"429", "mini", Exit{Code: 1}, `{"kind":"error","status":429}` + "\n" + `{"kind":"result","end":{"success":false,"is_error":true}}`, RateLimited},
 		{"success", "command", Exit{}, "hi\n", OK},
 		{"blank", "command", Exit{}, "\x1b \n\n", Empty},
 		{"failure", "command", Exit{Code: 3}, "hi\n", Failed},

@@ -29,7 +29,7 @@ type bindings struct {
 
 // newBindings takes the credentials whose hosts the policy lets the command
 // reach; the others would do nothing.
-func newBindings(w World, cfg config.Config, policy *gate.Policy, rootfs string) (_ *bindings, err error) {
+func newBindings(w World, cfg config.Config, policy *gate.Policy, rootfs string, masker *secret.Masker) (_ *bindings, err error) {
 	b := &bindings{}
 	list := cfg.Credentials
 	if len(list) > 0 && cfg.Sandbox.Network.Policy == config.PolicyAllowAll {
@@ -42,7 +42,7 @@ func newBindings(w World, cfg config.Config, policy *gate.Policy, rootfs string)
 		if len(c.Hosts) == 0 {
 			continue
 		}
-		credential, err := bind(w, c)
+		credential, err := bind(w, c, masker)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Origin, err)
 		}
@@ -58,7 +58,7 @@ func newBindings(w World, cfg config.Config, policy *gate.Policy, rootfs string)
 	return b, b.trust(w, rootfs)
 }
 
-func bind(w World, c config.Credential) (gate.Credential, error) {
+func bind(w World, c config.Credential, masker *secret.Masker) (gate.Credential, error) {
 	credential := gate.Credential{
 		Name: c.Name, Hosts: c.Hosts, Methods: c.Methods, Paths: c.Paths,
 		Header: c.Header, Format: c.Format, Basic: c.Basic, Elsewhere: gate.Elsewhere(c.Elsewhere),
@@ -72,6 +72,7 @@ func bind(w World, c config.Credential) (gate.Credential, error) {
 	}
 	credential.Source = func(ctx context.Context) (secret.Secret, error) {
 		found, err := source.Token(ctx)
+		masker.Add(found.Secret)
 		return found.Secret, err
 	}
 	return credential, nil

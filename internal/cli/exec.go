@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,35 +78,10 @@ workspace, then your own configuration file.`,
 	return cmd
 }
 
-// configFlags are the flags that set a configuration key.
-var configFlags = map[string]string{
-	"engine":    "sandbox.engine",
-	"allow":     "sandbox.network.allowed",
-	"deny":      "sandbox.network.denied",
-	"memory":    "sandbox.resources.memory",
-	"cpus":      "sandbox.resources.cpus",
-	"processes": "sandbox.resources.processes",
-	"disk":      "sandbox.resources.disk",
-	"timeout":   "sandbox.resources.timeout_minutes",
-
-	"agent":        "agent.name",
-	"upstream":     "agent.upstream",
-	"max-cost-usd": "budget.max_cost_usd",
-	"max-tokens":   "budget.max_tokens",
-	"budget":       "budget.name",
-}
-
 func (o *execOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SetInterspersed(false) // flags after the command are the command's own
-	f.String("engine", "", "what isolates the command: auto, gvisor")
-	f.StringArray("allow", nil, "let the command reach HOST, *.DOMAIN, HOST:PORT, an address or an @preset")
-	f.StringArray("deny", nil, "refuse what --allow or the configuration would let through")
-	f.String("memory", "", "most memory, such as 2g")
-	f.String("cpus", "", "most processors, such as 2")
-	f.String("processes", "", "most processes and threads, such as 1000")
-	f.String("disk", "", "most bytes written to disk, such as 10g")
-	f.String("timeout", "", "end everything after this time, such as 5m")
+	addSandboxFlags(cmd)
 	f.String("agent", "", "give the command the model API of an agent, such as claude or codex")
 	f.String("upstream", "", "where model calls go, if not to the agent's provider")
 	f.String("max-cost-usd", "", "most that model calls may cost, such as 2.50")
@@ -127,19 +101,7 @@ func (o *execOptions) addFlags(cmd *cobra.Command) {
 // readFlags puts the flags that were given into the topmost configuration layer.
 func (o *execOptions) readFlags(cmd *cobra.Command) error {
 	o.models = cmd.Flags().Changed("agent")
-	errs := []error{o.needsAgent(cmd)}
-	for name, key := range configFlags {
-		flag := cmd.Flags().Lookup(name)
-		if !flag.Changed {
-			continue
-		}
-		values := []string{flag.Value.String()}
-		if list, err := cmd.Flags().GetStringArray(name); err == nil {
-			values = list
-		}
-		errs = append(errs, o.flags.Set("--"+name, key, values...))
-	}
-	return errors.Join(errs...)
+	return errors.Join(o.needsAgent(cmd), setFlags(cmd, &o.flags))
 }
 
 // needsAgent refuses flags that do nothing without --agent.
@@ -179,7 +141,7 @@ func runExec(ctx context.Context, w World, opts execOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, gate.close()) }()
-	s := session{world: w, spec: spec, config: cfg, verbose: opts.verbose}
+	s := session{world: w, spec: spec, config: cfg, command: "ralph exec", verbose: opts.verbose}
 	defer func() { gate.report(w.Err, opts.verbose) }()
 	return s.run(ctx, func(box sandbox.Sandbox) error { return opts.exec(ctx, w, box) })
 }
@@ -227,15 +189,10 @@ func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec
 		Limits:  limits(cfg.Sandbox.Resources),
 		Network: network,
 	}
-	state, err := w.stateDir()
+	host, err := w.mountHost()
 	if err != nil {
 		return sandbox.Spec{}, err
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return sandbox.Spec{}, fmt.Errorf("finding this program: %w", err)
-	}
-	host := sandbox.Host{Home: w.home(), State: state, Program: program}
 	return spec, errors.Join(sandbox.CheckMounts(spec.Mounts, host), host.CheckRootfs(spec.Rootfs))
 }
 

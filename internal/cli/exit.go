@@ -22,6 +22,7 @@ const (
 	exitFailure     = 1
 	exitUsage       = 2
 	exitLimit       = 3
+	exitAttention   = 4
 	exitBoundary    = 5
 	exitInterrupted = 130
 )

@@ -13,6 +13,7 @@ import (
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/gate"
 	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/secret"
 	"github.com/agent-loop/ralph/internal/workspace"
 )
 
@@ -20,23 +21,28 @@ import (
 // for any number of names.
 const maxDenials = 100
 
-// execGate is the gate of one "ralph exec", and the list of what it refused.
-type execGate struct {
-	proxy  *gate.Proxy
-	models *modelAPI // nil: the command has none
-	bound  *bindings
-	log    *eventLog // nil: nobody asked for it
-
-	mu     sync.Mutex
-	denied []string
-	more   bool // than are remembered
-	events int
+// gateWishes is what somebody wants of a gate.
+type gateWishes struct {
+	run     string // names it in records
+	models  bool   // the agent's model API
+	tapes   tapes
+	ledger  string           // the file of the budget; empty: one that ends with the gate
+	records []string         // other files that are written on behalf of the sandbox
+	masker  *secret.Masker   // learns every secret that is used
+	log     func(gate.Event) // is told every decision
 }
 
-// openGate makes the gate that the flags and the configuration ask for, and
-// tells the sandbox about it.
-func openGate(ctx context.Context, w World, cfg config.Config, opts execOptions, spec *sandbox.Spec) (_ *execGate, err error) {
-	g := &execGate{}
+// gateParts is what gates are made of: one for each sandbox of a run.
+type gateParts struct {
+	config gate.Config
+	models *modelAPI // nil: there is none
+	bound  *bindings
+}
+
+// newGateParts gathers what the configuration asks for, and tells the sandbox
+// about it.
+func newGateParts(ctx context.Context, w World, cfg config.Config, wish gateWishes, spec *sandbox.Spec) (_ *gateParts, err error) {
+	g := &gateParts{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.close())
@@ -46,42 +52,44 @@ func openGate(ctx context.Context, w World, cfg config.Config, opts execOptions,
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPlaces(w, cfg, opts, spec.Mounts); err != nil {
+	if err := checkPlaces(w, cfg, wish, spec.Mounts); err != nil {
 		return nil, err
 	}
-	if g.log, err = openEventLog(opts.events, spec.Mounts); err != nil {
+	if g.bound, err = newBindings(w, cfg, policy, spec.Rootfs, wish.masker); err != nil {
 		return nil, err
 	}
-	if g.bound, err = newBindings(w, cfg, policy, spec.Rootfs); err != nil {
-		return nil, err
-	}
-	run := newRunID()
-	c := gate.Config{Run: run, Policy: policy, Log: g.note, Credentials: g.bound.credentials, Phantoms: g.bound.placeholders}
-	extra := g.bound.env
-	if err := opts.tapes.check(spec.Mounts); err != nil {
-		return nil, err
-	}
-	if opts.models {
-		if g.models, err = newModelAPI(ctx, w, cfg, run, opts.tapes); err != nil {
+	g.config = gate.Config{Run: wish.run, Policy: policy, Log: wish.log, Credentials: g.bound.credentials, Phantoms: g.bound.placeholders}
+	if wish.models {
+		if g.models, err = newModelAPI(ctx, w, cfg, wish); err != nil {
 			return nil, err
 		}
-		c.Origin = g.models.api
-		c.Phantoms = append(c.Phantoms, g.models.phantom)
-		extra = append(extra, g.models.env...)
+		g.config.Origin = g.models.api
+		g.config.Phantoms = append(g.config.Phantoms, g.models.phantom)
 	}
 	// What the user says with --env still wins.
-	spec.Env = sandbox.MergeEnv(extra, spec.Env)
+	spec.Env = sandbox.MergeEnv(g.bound.env, spec.Env)
 	spec.Mounts = append(spec.Mounts, g.bound.mounts...)
-	g.proxy = gate.New(c)
-	spec.Gate = g.proxy.Serve
 	return g, nil
 }
 
-// checkPlaces refuses secrets that the sandbox could read, and records in a
-// folder where the agent of another run works.
-func checkPlaces(w World, cfg config.Config, opts execOptions, mounts []sandbox.Mount) error {
+// close ends what the gates have open. The sandbox is gone by then, and with it
+// every connection.
+func (g *gateParts) close() error {
+	err := g.bound.close()
+	if g.models != nil {
+		err = errors.Join(err, g.models.close())
+	}
+	return err
+}
+
+// checkPlaces refuses secrets that the sandbox could read, and records where it,
+// or the agent of another run, could write.
+func checkPlaces(w World, cfg config.Config, wish gateWishes, mounts []sandbox.Mount) error {
+	if err := wish.tapes.check(mounts); err != nil {
+		return err
+	}
 	var from []string
-	if opts.models {
+	if wish.models {
 		from = append(from, cfg.Agent.Credential)
 	}
 	for _, c := range cfg.Credentials {
@@ -94,7 +102,7 @@ func checkPlaces(w World, cfg config.Config, opts execOptions, mounts []sandbox.
 	if err != nil {
 		return err
 	}
-	for _, path := range []string{opts.events, opts.tapes.record} {
+	for _, path := range append(wish.records, wish.tapes.record) {
 		if folder, err := realFolder(path); path != "" && err == nil {
 			if err := workspace.CheckFree(state, folder); err != nil {
 				return err
@@ -103,6 +111,42 @@ func checkPlaces(w World, cfg config.Config, opts execOptions, mounts []sandbox.
 	}
 	return nil
 }
+
+// execGate is the gate of one "ralph exec", and the list of what it refused.
+type execGate struct {
+	*gateParts
+	log *eventLog // nil: nobody asked for it
+
+	mu     sync.Mutex
+	denied []string
+	more   bool // than are remembered
+	events int
+}
+
+// openGate makes the gate that the flags and the configuration ask for, and
+// tells the sandbox about it.
+func openGate(ctx context.Context, w World, cfg config.Config, opts execOptions, spec *sandbox.Spec) (*execGate, error) {
+	g := &execGate{}
+	wish := gateWishes{
+		run: newRunID(), models: opts.models, tapes: opts.tapes,
+		records: []string{opts.events}, masker: secret.NewMasker(), log: g.note,
+	}
+	var err error
+	if g.log, err = openEventLog(opts.events, spec.Mounts); err != nil {
+		return nil, err
+	}
+	if g.gateParts, err = newGateParts(ctx, w, cfg, wish, spec); err != nil {
+		return nil, errors.Join(err, g.log.close())
+	}
+	if g.models != nil {
+		spec.Env = sandbox.MergeEnv(g.models.env, spec.Env)
+	}
+	spec.Gate = gate.New(g.config).Serve
+	return g, nil
+}
+
+// close ends the gate, and tells what went wrong with the log.
+func (g *execGate) close() error { return errors.Join(g.log.close(), g.gateParts.close()) }
 
 // newRunID names one command in the records.
 func newRunID() string {
@@ -139,16 +183,6 @@ func (g *execGate) note(e gate.Event) {
 	default:
 		g.more = true
 	}
-}
-
-// close ends what the gate has open. The sandbox is gone by then, and with it
-// every connection.
-func (g *execGate) close() error {
-	err := errors.Join(g.log.close(), g.bound.close())
-	if g.models != nil {
-		err = errors.Join(err, g.models.close())
-	}
-	return err
 }
 
 // report tells what was refused: a command that fails for want of a host rarely

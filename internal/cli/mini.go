@@ -31,7 +31,7 @@ It runs inside a sandbox, where ANTHROPIC_BASE_URL leads to the gate:
 
 Exit codes: 0 done, 1 the provider or the network failed, 2 wrong usage, no
 credential or no prompt, 3 the budget, the turns or the context are used up,
-4 not authorised or refused by the model, 130 interrupted.`,
+4 not authorised, out of credit or refused by the model, 130 interrupted.`,
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

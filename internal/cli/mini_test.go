@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,38 +13,35 @@ import (
 	"github.com/agent-loop/ralph/internal/modeltest"
 )
 
-// miniResult is the last line of what the agent prints.
-type miniResult struct {
-	OK      bool   `json:"ok"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-	Turns   int    `json:"turns"`
-}
-
 // runMini runs the built-in agent, with nothing installed, in a real sandbox
-// through the real gate against a scripted upstream.
-func runMini(t *testing.T, server *modeltest.Server, execFlags ...string) (out string, result miniResult, code int, events []gate.Event) {
+// through the real gate against a scripted upstream, and reads its output as the
+// loop does.
+func runMini(t *testing.T, server *modeltest.Server, execFlags ...string) miniRun {
 	t.Helper()
-	name := "mini"
-	if _, err := agent.Find(name); err != nil {
-		name = "claude" // of the same provider
+	who, err := agent.Find("mini")
+	if err != nil {
+		t.Fatal(err)
 	}
 	log := filepath.Join(t.TempDir(), "events.jsonl")
-	args := append([]string{"exec", "--agent", name, "--upstream", server.URL, "--events", log, "--mount", ralphBinary + ":/opt/ralph:ro"}, execFlags...)
+	args := append([]string{"exec", "--agent", who.Name, "--upstream", server.URL, "--events", log, "--mount", ralphBinary + ":/opt/ralph:ro"}, execFlags...)
 	cmd, _ := ralph(t, append(args, "--", "/opt/ralph", "mini", "--model", "claude-sonnet-4-5")...)
 	cmd.Stdin = strings.NewReader("do it")
 	cmd.Env = append(cmd.Env, "RALPH_AGENT_CREDENTIAL=env:USERS_TOKEN", "USERS_TOKEN="+realSetupToken)
 	printed, err := cmd.CombinedOutput()
-	out, code = string(printed), exitCode(t, err)
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	for _, line := range lines {
-		if strings.Contains(line, `"type":"result"`) {
-			if err := json.Unmarshal([]byte(line), &result); err != nil {
-				t.Fatalf("%v in %s", err, line)
-			}
-		}
-	}
-	return out, result, code, readEvents(t, log)
+	run := miniRun{out: string(printed), code: exitCode(t, err), events: readEvents(t, log)}
+	parser := who.Parser()
+	run.summary = agent.Summarize(append(parser.Feed(printed), parser.Close()...)...)
+	run.outcome = who.Outcome(agent.Exit{Code: run.code}, agent.Gate{}, run.summary, agent.Tags{})
+	return run
+}
+
+// miniRun is how that ended.
+type miniRun struct {
+	out     string
+	code    int
+	summary *agent.Summary
+	outcome agent.Outcome
+	events  []gate.Event
 }
 
 // TestMiniWorksInASandbox: it changes the workspace, holds only a phantom, and
@@ -55,15 +51,18 @@ func TestMiniWorksInASandbox(t *testing.T) {
 		modeltest.Shell(searchForToken+"echo by-mini >made").Uses(modeltest.Usage{Input: 1000, CacheWrite: 300, Output: 50}),
 		modeltest.Say("the work is done").Uses(modeltest.Usage{Input: 100, CacheRead: 1300, Output: 20}))
 	work := t.TempDir()
-	out, result, code, events := runMini(t, server, "--max-cost-usd", "5", "-w", work)
-	if code != 0 || !result.OK || result.Reason != "done" || result.Message != "the work is done" || result.Turns != 2 {
-		t.Fatalf("exit %d, %+v\n%s", code, result, out)
+	run := runMini(t, server, "--max-cost-usd", "5", "-w", work)
+	if run.code != 0 || run.outcome.Verdict != agent.OK || run.summary.Final() != "the work is done" || run.summary.ToolCalls != 1 {
+		t.Fatalf("exit %d, %+v\n%s", run.code, run.outcome, run.out)
+	}
+	if used := run.summary.Cost().Usage; used != (agent.Usage{Input: 1100, CacheWrite: 300, CacheRead: 1300, Output: 70}) {
+		t.Errorf("it says that it used %+v", used)
 	}
 	if made, err := os.ReadFile(filepath.Join(work, "made")); string(made) != "by-mini\n" {
 		t.Errorf("the workspace holds %q, %v", made, err)
 	}
 	calls := server.Calls()
-	if last := string(calls[1].Body); !strings.Contains(last, "SEARCH-WAS-DONE-42") || strings.Contains(last, "LEAKED in ") || strings.Contains(out, "REALTOKEN") {
+	if last := string(calls[1].Body); !strings.Contains(last, "SEARCH-WAS-DONE-42") || strings.Contains(last, "LEAKED in ") || strings.Contains(run.out, "REALTOKEN") {
 		t.Errorf("the search found the credential, or was not made: %.3000s", last)
 	}
 	for _, r := range calls {
@@ -71,19 +70,19 @@ func TestMiniWorksInASandbox(t *testing.T) {
 			t.Errorf("%s came with %v", r.Path, r.Header)
 		}
 	}
-	checkBill(t, events, len(calls))
+	checkBill(t, run.events, len(calls))
 }
 
 // TestMiniStopsWhenTheBudgetIsSpent: the gate's refusal is final, has its exit
 // code, and its reason reaches the user.
 func TestMiniStopsWhenTheBudgetIsSpent(t *testing.T) {
 	server := modeltest.New(t)
-	out, result, code, events := runMini(t, server, "--max-cost-usd", "0.01")
-	if code != 3 || result.Reason != "budget-spent" || !strings.Contains(result.Message, "budget of $0.01 is spent") || len(server.Calls()) != 0 {
-		t.Errorf("exit %d, %+v, %d calls upstream\n%s", code, result, len(server.Calls()), out)
+	run := runMini(t, server, "--max-cost-usd", "0.01")
+	if run.code != 3 || run.outcome.Verdict != agent.BudgetSpent || !strings.Contains(run.outcome.Reason, "budget of $0.01 is spent") || len(server.Calls()) != 0 {
+		t.Errorf("exit %d, %+v, %d calls upstream\n%s", run.code, run.outcome, len(server.Calls()), run.out)
 	}
 	refused := 0
-	for _, e := range events {
+	for _, e := range run.events {
 		if e.Code == "budget_spent" {
 			refused++
 		}

@@ -26,6 +26,7 @@ import (
 // gate, the purse that pays for it, and what is recorded.
 type modelAPI struct {
 	api     *model.API
+	access  agent.Access
 	env     []string // what leads the agent there
 	phantom secret.Secret
 	masker  *secret.Masker // takes the credentials out of what is written
@@ -34,8 +35,14 @@ type modelAPI struct {
 	closers []func() error
 }
 
-// tapes names the files that traffic is recorded to or replayed from.
-type tapes struct{ record, replay string }
+// tapes says where traffic is recorded to or replayed from.
+type tapes struct {
+	record, replay string       // files
+	player         *tape.Player // a tape that is open already, instead of replay
+}
+
+// plays tells whether the model is a recording.
+func (t tapes) plays() bool { return t.replay != "" || t.player != nil }
 
 func (t tapes) check(mounts []sandbox.Mount) error {
 	switch {
@@ -49,7 +56,7 @@ func (t tapes) check(mounts []sandbox.Mount) error {
 
 // newModelAPI puts an agent's model API together. Nothing is asked of the
 // provider yet, but a missing credential shows here.
-func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t tapes) (*modelAPI, error) {
+func newModelAPI(ctx context.Context, w World, cfg config.Config, wish gateWishes) (*modelAPI, error) {
 	who, err := agent.Find(cfg.Agent.Name)
 	if err != nil {
 		return nil, usageError{err, ""}
@@ -57,14 +64,15 @@ func newModelAPI(ctx context.Context, w World, cfg config.Config, run string, t 
 	if !model.Provider(who.Provider).Served() {
 		return nil, usageError{fmt.Errorf("the gate does not serve the models of %s yet", who.Name), "choose another agent with --agent"}
 	}
-	m := &modelAPI{masker: secret.NewMasker()}
-	if err := m.assemble(ctx, w, cfg, who, run, t); err != nil {
+	m := &modelAPI{masker: wish.masker}
+	if err := m.assemble(ctx, w, cfg, who, wish); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
 	return m, nil
 }
 
-func (m *modelAPI) assemble(ctx context.Context, w World, cfg config.Config, who agent.Agent, run string, t tapes) error {
+func (m *modelAPI) assemble(ctx context.Context, w World, cfg config.Config, who agent.Agent, wish gateWishes) error {
+	t := wish.tapes
 	upstream, kind, err := m.upstream(ctx, w, cfg, who, t)
 	if err != nil {
 		return err
@@ -73,24 +81,25 @@ func (m *modelAPI) assemble(ctx context.Context, w World, cfg config.Config, who
 	if err != nil {
 		return err
 	}
-	if m.purse, err = openPurse(w, payable(cfg.Budget, t)); err != nil {
+	if m.purse, err = openPurse(ctx, w, payable(cfg.Budget, t), wish.ledger); err != nil {
 		return err
 	}
-	m.purse.play = t.replay != ""
+	m.purse.play = t.plays()
 	m.closers = append(m.closers, m.purse.close)
 	transport, err := m.transport(t, kind)
 	if err != nil {
 		return err
 	}
-	m.env = who.Env(agent.Access{
+	m.access = agent.Access{
 		BaseURL: upstream.Provider.BaseURL(sandbox.GateAddress),
 		Phantom: m.phantom.Reveal(),
 		Kind:    agentKind(kind),
-	})
+	}
+	m.env = who.Env(m.access)
 	m.api, err = model.New(model.Config{
 		Upstreams:        []model.Upstream{upstream},
 		Ledger:           m.purse.ledger,
-		Run:              run,
+		Run:              wish.run,
 		Prices:           prices,
 		UnknownAtDearest: cfg.Budget.UnknownModel == config.UnknownDearest,
 		ProviderMayFetch: cfg.Agent.ProviderFetch,
@@ -119,7 +128,7 @@ func (m *modelAPI) upstream(ctx context.Context, w World, cfg config.Config, who
 
 // payable is the budget without the name of a shared one if nothing is paid.
 func payable(b config.Budget, t tapes) config.Budget {
-	if t.replay != "" {
+	if t.plays() {
 		b.Name = ""
 	}
 	return b
@@ -151,8 +160,8 @@ func upstreamURL(text string, who agent.Agent) (*url.URL, error) {
 // source finds the credential that the gate puts in, and what kind it is. A
 // replay needs none, but the agent must believe in the recorded kind.
 func (m *modelAPI) source(ctx context.Context, w World, cfg config.Config, who agent.Agent, t tapes) (token.Source, token.Kind, error) {
-	if t.replay != "" {
-		kind, err := m.openTape(t.replay, who)
+	if t.plays() {
+		kind, err := m.openTape(t, who)
 		return nil, kind, err
 	}
 	source, err := credentialSource(w, cfg.Agent.Credential, who.Token)
@@ -175,14 +184,17 @@ func (m *modelAPI) source(ctx context.Context, w World, cfg config.Config, who a
 
 // openTape opens a tape to replay and returns the kind of credential it was
 // recorded with.
-func (m *modelAPI) openTape(path string, who agent.Agent) (token.Kind, error) {
-	player, err := tape.Open(path, tape.Options{Mask: m.masker.Mask})
-	if err != nil {
-		return "", err
+func (m *modelAPI) openTape(t tapes, who agent.Agent) (token.Kind, error) {
+	m.player = t.player
+	if m.player == nil {
+		player, err := tape.Open(t.replay, tape.Options{Mask: m.masker.Mask})
+		if err != nil {
+			return "", err
+		}
+		m.player = player
+		m.closers = append(m.closers, player.Close)
 	}
-	m.player = player
-	m.closers = append(m.closers, player.Close)
-	if kind, err := token.ParseKind(player.Credential()); err == nil {
+	if kind, err := token.ParseKind(m.player.Credential()); err == nil {
 		return kind, nil
 	}
 	return ownKind(who), nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,9 @@ func (w World) makeBudgetsDir() (string, error) {
 	return dir, nil
 }
 
-func openPurse(w World, b config.Budget) (*purse, error) {
+// openPurse opens the budget that the configuration names, or else the one at
+// path, which stays, or else one that ends with the command.
+func openPurse(ctx context.Context, w World, b config.Budget, path string) (*purse, error) {
 	usd, err := money.FromFloat(b.MaxCostUSD)
 	if err != nil {
 		return nil, err
@@ -68,6 +71,9 @@ func openPurse(w World, b config.Budget) (*purse, error) {
 	if b.Name != "" {
 		return openShared(w, filepath.Join(dir, b.Name+budgetSuffix), b.Name, caps)
 	}
+	if path != "" {
+		return openLasting(ctx, path, caps)
+	}
 	removeForgotten(dir)
 	own, err := os.MkdirTemp(dir, ownPrefix)
 	if err != nil {
@@ -78,6 +84,22 @@ func openPurse(w World, b config.Budget) (*purse, error) {
 		return nil, errors.Join(err, os.RemoveAll(own))
 	}
 	return p, nil
+}
+
+// openLasting opens the budget of a run. Its caps are what the user says now: only
+// the user can resume a run with others.
+func openLasting(ctx context.Context, path string, caps budget.Caps) (*purse, error) {
+	ledger, err := budget.Open(path, caps)
+	var other *budget.CapsError
+	if errors.As(err, &other) {
+		if ledger, err = budget.OpenExisting(path); err == nil {
+			err = ledger.SetCaps(ctx, caps)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &purse{ledger: ledger, path: path}, nil
 }
 
 // removeForgotten removes the own budgets that ralphs left that were killed.

@@ -24,11 +24,19 @@ type World struct {
 
 	// Engines makes the list of engines, given the state folder.
 	Engines func(stateDir string) []sandbox.Engine
+
+	// Signals passes signals that ask ralph to stop on to a channel, until the
+	// returned function is called. Nil: there are none.
+	Signals func(to chan<- os.Signal) (unsubscribe func())
+
+	// Step is called between any two steps of a run. It is nil but in tests of what
+	// a kill leaves behind.
+	Step func(name string)
 }
 
 // OS is the world of a real process.
 func OS() World {
-	return World{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Engines: engines}
+	return World{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Engines: engines, Signals: subscribe}
 }
 
 // Main runs ralph and returns its exit code.
@@ -46,8 +54,8 @@ func newRootCommand(w World) *cobra.Command {
 the workspace, no network but the hosts you name, no secrets, firm limits.
 
 Exit codes: 0 done, 1 runtime error, 2 wrong usage or configuration,
-3 a limit ended it, 5 the sandbox could not be set up, 126 and 127 the command
-could not be started, 130 interrupted. "ralph exec" passes on the exit code of
+3 a limit ended it, 4 a run needs you, 5 the sandbox could not be set up, 126 and
+127 the command could not be started, 130 interrupted. "ralph exec" passes on the exit code of
 its command.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -58,10 +66,15 @@ its command.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{err, cmd.CommandPath() + " --help lists what it takes"}
 	})
+	root.AddCommand(newRunCommand(w), newResumeCommand(w))
 	root.AddCommand(newExecCommand(w), newSandboxCommand(w), newProbeCommand(w), newBudgetCommand(w), newVersionCommand(w))
 	root.AddCommand(newMiniCommand(w))
 	root.AddCommand(newInitCommand(w))
 	root.AddCommand(newTokenCommands(w)...)
+	root.AddCommand(newRunReadCommands(w)...)
+	root.AddCommand(newLogsCommand(w))
+	root.AddCommand(newShellCommand(w))
+	root.AddCommand(newDemoCommand(w))
 	return root
 }
 
@@ -108,6 +121,19 @@ func (w World) home() string {
 		return u.HomeDir
 	}
 	return ""
+}
+
+// mountHost is what the checks of mounts need to know of this machine.
+func (w World) mountHost() (sandbox.Host, error) {
+	state, err := w.stateDir()
+	if err != nil {
+		return sandbox.Host{}, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return sandbox.Host{}, fmt.Errorf("finding this program: %w", err)
+	}
+	return sandbox.Host{Home: w.home(), State: state, Program: program}, nil
 }
 
 // engines lists the engines of this ralph, and where they keep their state.

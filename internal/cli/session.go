@@ -21,6 +21,7 @@ type session struct {
 	world   World
 	spec    sandbox.Spec
 	config  config.Config
+	command string // tells others who has the folders
 	verbose bool
 }
 
@@ -68,15 +69,17 @@ func (s *session) claim(ctx context.Context, stateDir string) (release func() er
 	if _, err := s.world.makeStateDir(); err != nil {
 		return release, err
 	}
-	for i := range s.spec.Mounts {
-		m := &s.spec.Mounts[i]
+	for _, m := range s.spec.Mounts {
 		if err := workspace.CheckFree(stateDir, m.Source); err != nil {
 			return release, err
 		}
+	}
+	for i := range s.spec.Mounts {
+		m := &s.spec.Mounts[i]
 		if info, err := os.Stat(m.Source); m.ReadOnly || err != nil || !info.IsDir() {
 			continue
 		}
-		w, err := workspace.Claim(ctx, stateDir, m.Source, "ralph exec", s.config.Sandbox.Protect)
+		w, err := workspace.Claim(ctx, stateDir, m.Source, s.command, s.config.Sandbox.Protect)
 		if err != nil {
 			return release, err
 		}

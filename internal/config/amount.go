@@ -38,6 +38,16 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
+// parseDurationOrNone is ParseDuration that also takes zero, with or without a
+// unit.
+func parseDurationOrNone(s string) (time.Duration, error) {
+	text := strings.TrimSpace(s)
+	if d, ok := parseDays(text); text == "0" || (ok && d == 0) {
+		return 0, nil
+	}
+	return ParseDuration(s)
+}
+
 // parseDays is time.ParseDuration with days in front. More days than an int64
 // of nanoseconds holds come out as longer than MaxDuration.
 func parseDays(text string) (time.Duration, bool) {

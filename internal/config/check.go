@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The checks of single strings. Each returns what is wrong, or "".
@@ -14,12 +15,10 @@ func anyText(s string) string {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return "is empty"
-	case strings.ContainsRune(s, 0):
-		return "holds a NUL character"
 	case len(s) > 4096:
 		return "is too long"
 	}
-	return ""
+	return anArgument(s)
 }
 
 // noneOr takes what check takes, or nothing.
@@ -34,8 +33,11 @@ func noneOr(check func(string) string) func(string) string {
 
 // anArgument takes whatever a program can be given, also nothing.
 func anArgument(s string) string {
-	if strings.ContainsRune(s, 0) {
+	switch {
+	case strings.ContainsRune(s, 0):
 		return "holds a NUL character"
+	case !utf8.ValidString(s): // no file and no record could hold it
+		return "is not UTF-8"
 	}
 	return ""
 }
@@ -94,9 +96,30 @@ func anUpstream(s string) string {
 // aPathBelow takes a slash path that stays below the workspace. Patterns
 // are refused: taken literally, they would protect nothing.
 func aPathBelow(s string) string {
+	if why := leadsBelow(s); why != "" {
+		return why
+	}
+	if strings.ContainsAny(s, "*?[") {
+		return "looks like a pattern; name each path"
+	}
+	return ""
+}
+
+// aFileBelow takes the slash path of a file below the workspace.
+func aFileBelow(s string) string {
+	if strings.HasSuffix(s, "/") {
+		return "is a folder; name a file"
+	}
+	return leadsBelow(s)
+}
+
+// leadsBelow judges a path as it is written and in its shortest spelling, which
+// is what others get to see.
+func leadsBelow(s string) string {
 	if why := anyText(s); why != "" {
 		return why
 	}
+	clean := path.Clean(s)
 	switch {
 	case strings.Contains(s, `\`):
 		return "holds a backslash; write paths with /"
@@ -104,10 +127,27 @@ func aPathBelow(s string) string {
 		return "is absolute; paths are relative to the workspace"
 	case slices.Contains(strings.Split(s, "/"), ".."):
 		return "holds .. and may lead out of the workspace"
-	case path.Clean(s) == ".":
+	case clean == ".":
 		return "is the workspace itself; name paths below it"
-	case strings.ContainsAny(s, "*?["):
-		return "looks like a pattern; name each path"
+	case clean != s:
+		return leadsBelow(clean)
+	}
+	return ""
+}
+
+// aFolder takes a folder of the host, below the project or absolute. It is read
+// by ralph and by no shell.
+func aFolder(s string) string {
+	if why := anyText(s); why != "" {
+		return why
+	}
+	switch {
+	case strings.HasPrefix(s, "~"):
+		return "begins with ~, which means nothing here; write the whole path"
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return "holds a control character"
+	case path.Clean(strings.ReplaceAll(s, `\`, "/")) == ".":
+		return "is the project itself; name a folder"
 	}
 	return ""
 }

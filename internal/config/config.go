@@ -34,6 +34,16 @@
 //     list gets the user's. Addresses, localhost and raw connections in a
 //     project's list never count: they lead to the user's own network.
 //   - protect and denied lists are united.
+//   - In [loop] and [validation] the user's own numbers are upper bounds wherever
+//     more costs time or money, and 0 counts as most where it means no limit: the
+//     turns, retries and timeouts of one iteration, how many failures the breaker
+//     takes and how many idle iterations, the longest wait for a provider, the
+//     time of a validation. The user's cool_down stands, unless the project ends
+//     at once instead. Where the user says nothing the project decides: [budget]
+//     bounds the whole. Prompt, task file, completion tag and the validation
+//     itself are the project's matter.
+//   - [notify] and run.folder of a project are never used: they name commands,
+//     addresses and folders of the host.
 //   - agent.credential, agent.provider_fetch, budget.name, [[credential]] and [[price]] of a project are
 //     never used, and agent.upstream only when it is a provider's own address: they say where the
 //     user's secrets go, whose money is spent and what counts as money.
@@ -43,6 +53,11 @@
 // Names that the user allows in the environment or on the command line are
 // added to the list; over a policy "deny" of a lower layer they open exactly
 // those names. Each value of a project that was not used is told as a note.
+//
+// # Runs that go on
+//
+// Config.Settings is what a run keeps of its configuration, and Restore makes the
+// same Config of it again, whatever the files say by then.
 package config
 
 import "time"
@@ -53,7 +68,10 @@ type Config struct {
 	Execution  Execution
 	Sandbox    Sandbox
 	Budget     Budget
+	Loop       Loop
 	Validation Validation
+	Run        Run
+	Notify     Notify
 
 	Credentials []Credential // [[credential]]
 	Prices      []Price      // [[price]]
@@ -129,6 +147,12 @@ type Budget struct {
 type Validation struct {
 	Command string
 	Trusted []string // patterns of files taken from the base commit
+	Timeout time.Duration
+}
+
+// Run says where runs are kept.
+type Run struct {
+	Folder string // relative to the project, or absolute
 }
 
 // The words of the keys that decide about the boundary.
@@ -173,7 +197,11 @@ func Defaults() Config {
 			UseLocalImage:  true,
 			Network:        Network{Policy: PolicyAllowlist},
 		},
-		Budget: Budget{MaxCostUSD: 10, MaxIterations: 20, MaxTime: 8 * time.Hour, UnknownModel: UnknownRefuse},
+		Budget:     Budget{MaxCostUSD: 10, MaxIterations: 20, MaxTime: 8 * time.Hour, UnknownModel: UnknownRefuse},
+		Loop:       defaultLoop(),
+		Validation: Validation{Timeout: 30 * time.Minute},
+		Run:        Run{Folder: ".ralph/runs"},
+		Notify:     Notify{On: []string{NotifyDone, NotifyNeedsAttention, NotifyError}},
 	}
 }
 

@@ -2,7 +2,9 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +33,20 @@ func (e *Error) Error() string {
 		lines[i] = p.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// take adds the problems of err. It returns what is no problem of a
+// configuration; that a source does not exist is none at all.
+func (e *Error) take(err error) error {
+	var bad *Error
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.As(err, &bad):
+		e.Problems = append(e.Problems, bad.Problems...)
+		return nil
+	}
+	return err
 }
 
 func (p Problem) String() string {

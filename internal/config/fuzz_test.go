@@ -32,6 +32,7 @@ func FuzzLoad(f *testing.F) {
 		if cfg.OnHost() || cfg.Sandbox.Network.Policy == PolicyAllowAll {
 			t.Errorf("a project file alone opened the boundary: %+v", cfg)
 		}
+		checkRoundTrip(t, cfg)
 		if again := mustParse(t, encode(t, layer)); !sameValues(layer, again) {
 			t.Errorf("reading back gives\n%v, want\n%v", again.settings, layer.settings)
 		}

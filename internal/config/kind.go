@@ -14,10 +14,12 @@ import (
 //
 // read gets a value as TOML has it: bool, int64, float64, string, []any, or
 // other. fromText makes such a value from a flag or an environment variable;
-// text that cannot be one stays a string, for read to complain about.
+// text that cannot be one stays a string, for read to complain about. toText is
+// its inverse and exact. A list has neither, nor have the keys of tables.
 type kind[T any] struct {
 	read     func(any) (T, []complaint)
 	fromText func(string) any
+	toText   func(T) string
 	show     func(T) string
 }
 
@@ -40,6 +42,8 @@ func got(v any) string {
 
 func asIs(s string) any { return s }
 
+func same(s string) string { return s }
+
 func boolean() kind[bool] {
 	return kind[bool]{
 		read: func(v any) (bool, []complaint) {
@@ -54,13 +58,14 @@ func boolean() kind[bool] {
 			}
 			return s
 		},
-		show: strconv.FormatBool,
+		toText: strconv.FormatBool,
+		show:   strconv.FormatBool,
 	}
 }
 
 // oneOf takes one of a few words.
 func oneOf(words ...string) kind[string] {
-	return kind[string]{fromText: asIs, show: strconv.Quote, read: func(v any) (string, []complaint) {
+	return kind[string]{fromText: asIs, toText: same, show: strconv.Quote, read: func(v any) (string, []complaint) {
 		s, isText := v.(string)
 		if isText && slices.Contains(words, s) {
 			return s, nil
@@ -81,7 +86,7 @@ func quoteAll(words []string) string {
 
 // text takes a string that passes check; check returns what is wrong, or "".
 func text(check func(string) string) kind[string] {
-	return kind[string]{fromText: asIs, show: strconv.Quote, read: func(v any) (string, []complaint) {
+	return kind[string]{fromText: asIs, toText: same, show: strconv.Quote, read: func(v any) (string, []complaint) {
 		s, ok := v.(string)
 		if !ok {
 			return "", wrong("must be a string, not %s", got(v))
@@ -95,8 +100,10 @@ func text(check func(string) string) kind[string] {
 
 // list takes strings that each pass check, and complains about each that does
 // not.
-func list(check func(string) string) kind[[]string] {
-	item := text(check)
+func list(check func(string) string) kind[[]string] { return listOf(text(check)) }
+
+// listOf takes strings of one kind. An empty list is nil.
+func listOf(item kind[string]) kind[[]string] {
 	return kind[[]string]{
 		read: func(v any) ([]string, []complaint) {
 			items, ok := v.([]any)
@@ -115,7 +122,7 @@ func list(check func(string) string) kind[[]string] {
 const maxListItems = 1000
 
 func readItems(items []any, item kind[string]) ([]string, []complaint) {
-	values := make([]string, 0, len(items))
+	var values []string
 	var complaints []complaint
 	for i, v := range items {
 		value, wrongs := item.read(v)
@@ -143,7 +150,8 @@ func whole[T int | int64](low, high T) kind[T] {
 			}
 			return s
 		},
-		show: func(n T) string { return fmt.Sprint(n) },
+		toText: func(n T) string { return fmt.Sprint(n) },
+		show:   func(n T) string { return fmt.Sprint(n) },
 	}
 }
 
@@ -163,6 +171,7 @@ func parsed[T any](what string, parse func(string) (T, error), show func(T) stri
 			return n, nil
 		},
 		fromText: asIs,
+		toText:   show,
 		show:     func(n T) string { return strconv.Quote(show(n)) },
 	}
 }
@@ -171,10 +180,23 @@ func duration() kind[time.Duration] {
 	return parsed(`a time such as "8h"`, ParseDuration, FormatDuration)
 }
 
+// durationOrNone takes a time or, as a string or a number, zero.
+func durationOrNone() kind[time.Duration] {
+	k := parsed(`a time such as "30m", or 0`, parseDurationOrNone, FormatDuration)
+	some := k.read
+	k.read = func(v any) (time.Duration, []complaint) {
+		if v == int64(0) {
+			return 0, nil
+		}
+		return some(v)
+	}
+	return k
+}
+
 // cpus takes a string, as in `cpus = "4"`, or a number.
 func cpus() kind[float64] {
 	quoted := parsed(`a number of CPUs such as "4"`, ParseCPUs, formatNumber)
-	return kind[float64]{fromText: asIs, show: quoted.show, read: func(v any) (float64, []complaint) {
+	return kind[float64]{fromText: asIs, toText: quoted.toText, show: quoted.show, read: func(v any) (float64, []complaint) {
 		n, ok := number(v)
 		if !ok {
 			return quoted.read(v)
@@ -198,6 +220,7 @@ func dollars() kind[float64] {
 			return 0, wrong("must be an amount of dollars from %v to %d, not %s", least, most, got(v))
 		},
 		fromText: textNumber,
+		toText:   formatNumber,
 		show:     formatNumber,
 	}
 }
@@ -222,7 +245,8 @@ func minutes() kind[time.Duration] {
 			}
 			return textNumber(s)
 		},
-		show: func(d time.Duration) string { return formatNumber(d.Minutes()) },
+		toText: FormatDuration,
+		show:   func(d time.Duration) string { return formatNumber(d.Minutes()) },
 	}
 }
 

@@ -74,21 +74,8 @@ func (l *Layer) Set(origin, key string, text ...string) error {
 }
 
 func (l *Layer) setText(f field, origin string, text []string) []Problem {
-	var raw any
-	if f.list {
-		items := make([]any, len(text))
-		for i, s := range text {
-			items[i] = s
-		}
-		raw = items
-	} else {
-		raw = f.fromText(text[0])
-	}
-	value, complaints := f.read(raw)
-	var problems []Problem
-	for _, c := range complaints {
-		problems = append(problems, Problem{File: origin, Key: f.key, Message: c.text, Suggestion: c.suggestion})
-	}
+	value, complaints := f.readText(text)
+	problems := f.problems(origin, complaints)
 	if len(problems) == 0 {
 		l.put(f.key, setting{value, origin})
 	}
@@ -101,26 +88,30 @@ func FromEnv(getenv func(string) string) (*Layer, error) {
 	l := &Layer{}
 	var problems []Problem
 	for _, f := range schema() {
-		name := environmentName(f.key)
-		value := getenv(name)
-		if value == "" {
-			continue
-		}
-		text := []string{value}
-		if f.list {
-			items, err := splitList(value)
-			if err != nil {
-				problems = append(problems, Problem{File: name, Key: f.key, Message: err.Error()})
-				continue
-			}
-			text = items
-		}
-		problems = append(problems, l.setText(f, name, text)...)
+		problems = append(problems, l.setVariable(f, getenv)...)
 	}
 	if len(problems) > 0 {
 		return nil, &Error{Problems: problems}
 	}
 	return l, nil
+}
+
+// setVariable takes a key's value from its variable, if that says anything.
+func (l *Layer) setVariable(f field, getenv func(string) string) []Problem {
+	name := environmentName(f.key)
+	value := getenv(name)
+	if value == "" {
+		return nil
+	}
+	text := []string{value}
+	if f.list {
+		items, err := splitList(value)
+		if err != nil {
+			return []Problem{{File: name, Key: f.key, Message: err.Error()}}
+		}
+		text = items
+	}
+	return l.setText(f, name, text)
 }
 
 func splitList(value string) ([]string, error) {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -87,15 +86,10 @@ func Read(dir string, getenv func(string) string, flags *Layer) (Config, []strin
 		{&s.Env, func() (*Layer, error) { return FromEnv(getenv) }},
 	} {
 		layer, err := source.load()
-		var bad *Error
-		switch {
-		case errors.As(err, &bad):
-			all.Problems = append(all.Problems, bad.Problems...)
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
+		if err := all.take(err); err != nil {
 			return Config{}, nil, err
-		default:
-			*source.layer = layer
 		}
+		*source.layer = layer
 	}
 	if len(all.Problems) > 0 {
 		return Config{}, nil, &all

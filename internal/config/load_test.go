@@ -57,9 +57,35 @@ name = ""                          # a name shares one budget among runs
 unknown_model = "refuse"           # refuse | dearest
 steer = false
 
+[loop]
+prompt = "docs/PROMPT.md"
+tasks = "docs/prd.json"            # prd.json or tasks.json if nothing is said
+completion_tag = "<done/>"
+max_turns = 100                    # of one iteration; 0 is no limit
+idle_timeout = 0                   # never
+completion_timeout = "90s"
+empty_retries = 0
+max_consecutive_errors = 6         # in a row; 0 is off
+max_same_error = 4
+max_no_progress = 5
+max_denials = 0
+cool_down = "0s"                   # ends the run at once
+max_wait = "2d"
+idle_threshold = 1
+
 [validation]
 command = "go test ./..."
 trusted = ["**/*_test.go"]
+timeout = "1h"
+
+[run]
+folder = ".ralph/runs"
+
+[notify]
+command = []
+webhook = ""
+desktop = false
+on = ["done", "needs-attention", "error"]
 `
 
 func TestFullFile(t *testing.T) {
@@ -76,8 +102,14 @@ func TestFullFile(t *testing.T) {
 				Memory: 8 << 30, CPUs: 4, Processes: 512, Disk: 20 << 30, Timeout: time.Hour,
 			},
 		},
-		Budget:     Budget{MaxCostUSD: 10, MaxIterations: 20, MaxTime: 8 * time.Hour, UnknownModel: UnknownRefuse},
-		Validation: Validation{Command: "go test ./...", Trusted: []string{"**/*_test.go"}},
+		Budget: Budget{MaxCostUSD: 10, MaxIterations: 20, MaxTime: 8 * time.Hour, UnknownModel: UnknownRefuse},
+		Loop: Loop{
+			Prompt: "docs/PROMPT.md", Tasks: "docs/prd.json", CompletionTag: "<done/>", MaxTurns: 100, CompletionTimeout: 90 * time.Second,
+			MaxErrors: 6, MaxSameError: 4, MaxNoProgress: 5, MaxWait: 48 * time.Hour, IdleThreshold: 1,
+		},
+		Validation: Validation{Command: "go test ./...", Trusted: []string{"**/*_test.go"}, Timeout: time.Hour},
+		Run:        Run{Folder: ".ralph/runs"},
+		Notify:     Notify{On: []string{"done", "needs-attention", "error"}},
 	}
 	windows := "\ufeff" + strings.ReplaceAll(full, "\n", "\r\n")
 	for name, file := range map[string]string{"plain": full, "with BOM and CRLF": windows} {
@@ -118,6 +150,22 @@ func TestSchemaIsComplete(t *testing.T) {
 			t.Errorf("key %q has no documentation or is there twice", f.key)
 		}
 		seen[f.key] = true
+	}
+}
+
+// TestUsersOwnSections reads what a project's file cannot say.
+func TestUsersOwnSections(t *testing.T) {
+	cfg, notes := Resolve(Sources{User: mustParse(t, `
+run.folder = "/var/lib/runs"
+[notify]
+command = ["notify", "--title", ""]
+webhook = "https://hooks.example/T1?sig=x"
+desktop = true
+on = []
+`)})
+	want := Notify{Command: []string{"notify", "--title", ""}, Webhook: "https://hooks.example/T1?sig=x", Desktop: true}
+	if !reflect.DeepEqual(cfg.Notify, want) || cfg.Run.Folder != "/var/lib/runs" || len(notes) != 0 {
+		t.Errorf("got %+v, %+v, notes %q", cfg.Notify, cfg.Run, notes)
 	}
 }
 
@@ -204,7 +252,7 @@ func TestRead(t *testing.T) {
 	write(t, userFile, "[agent]\nname = 1")
 	env["RALPH_SANDBOX_ENABLED"] = "maybe"
 	_, _, err = Read(project, environment(env), nil)
-	want := fmt.Sprintf("%s:2: unknown key \"nope\" at the top; there are agent, execution, sandbox, budget, validation\n"+
+	want := fmt.Sprintf("%s:2: unknown key \"nope\" at the top; there are agent, execution, sandbox, budget, loop, validation, run, notify\n"+
 		"%s:2: agent.name: must be one of \"claude\", \"codex\", \"opencode\", \"gemini\", \"mini\", \"command\", not 1\n"+
 		"RALPH_SANDBOX_ENABLED: must be true or false, not \"maybe\"", filepath.Join(project, ProjectFile), realPath(t, userFile))
 	if err == nil || err.Error() != want {

@@ -49,9 +49,8 @@ func (r *resolver) resolve(f field) {
 		base := f.load(&r.cfg)
 		used := f.tighten(base, said, project.value)
 		f.store(&r.cfg, used)
-		if f.show(used) != f.show(project.value) {
-			r.note("%s: %s = %s is not used, %s stays: %s",
-				project.origin, f.key, f.show(project.value), f.show(used), reason(user, said))
+		if !slices.Equal(f.texts(used), f.texts(project.value)) {
+			r.noteUnused(f, project, used, reason(user, said))
 		}
 	}
 	for _, l := range []*Layer{r.Env, r.Flags} {
@@ -59,6 +58,14 @@ func (r *resolver) resolve(f field) {
 			f.store(&r.cfg, own.value)
 		}
 	}
+}
+
+func (r *resolver) noteUnused(f field, project setting, used any, why string) {
+	if f.secret {
+		r.note("%s: %s is not used: %s", project.origin, f.key, why)
+		return
+	}
+	r.note("%s: %s = %s is not used, %s stays: %s", project.origin, f.key, f.show(project.value), f.show(used), why)
 }
 
 func reason(user setting, said bool) string {

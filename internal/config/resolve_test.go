@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPrecedence takes away the strongest source one by one.
@@ -111,6 +112,46 @@ func TestProjectMayOnlyTighten(t *testing.T) {
 		{"", `budget.name = "team"`, "budget.name", `""`, `budget.name = "team" is not used, "" stays: a project cannot decide that; say it in your own file or with a flag`},
 		{`budget.name = "team"`, "", "budget.name", `"team"`, ""},
 		{"", `budget.unknown_model = "dearest"`, "budget.unknown_model", `"refuse"`, `budget.unknown_model = "dearest" is not used, "refuse" stays: a project cannot decide that; say it in your own file or with a flag`},
+
+		// The loop: more time and money need the user's word, if the user has said one.
+		{`loop.prompt = "a.md"`, `loop.prompt = "b.md"`, "loop.prompt", `"b.md"`, ""},
+		{`loop.tasks = "a.json"`, `loop.tasks = ""`, "loop.tasks", `""`, ""},
+		{`loop.completion_tag = "<a/>"`, `loop.completion_tag = "<b/>"`, "loop.completion_tag", `"<b/>"`, ""},
+		{"", `loop.max_turns = 500`, "loop.max_turns", "500", ""},
+		{`loop.max_turns = 50`, `loop.max_turns = 500`, "loop.max_turns", "50", `loop.max_turns = 500 is not used, 50 stays: ` + user},
+		{`loop.max_turns = 50`, `loop.max_turns = 0`, "loop.max_turns", "50", `loop.max_turns = 0 is not used, 50 stays: ` + user},
+		{`loop.max_turns = 50`, `loop.max_turns = 5`, "loop.max_turns", "5", ""},
+		{`loop.max_turns = 0`, `loop.max_turns = 5`, "loop.max_turns", "5", ""},
+		{"", `loop.idle_timeout = "2h"`, "loop.idle_timeout", `"2h"`, ""},
+		{`loop.idle_timeout = "5m"`, `loop.idle_timeout = "2h"`, "loop.idle_timeout", `"5m"`, `loop.idle_timeout = "2h" is not used, "5m" stays: ` + user},
+		{`loop.idle_timeout = "5m"`, `loop.idle_timeout = 0`, "loop.idle_timeout", `"5m"`, `loop.idle_timeout = "0s" is not used, "5m" stays: ` + user},
+		{`loop.idle_timeout = 0`, `loop.idle_timeout = "2h"`, "loop.idle_timeout", `"2h"`, ""},
+		{`loop.completion_timeout = "5s"`, `loop.completion_timeout = "5m"`, "loop.completion_timeout", `"5s"`, `loop.completion_timeout = "5m" is not used, "5s" stays: ` + user},
+		{`loop.empty_retries = 0`, `loop.empty_retries = 9`, "loop.empty_retries", "0", `loop.empty_retries = 9 is not used, 0 stays: ` + user},
+		{`loop.empty_retries = 9`, `loop.empty_retries = 0`, "loop.empty_retries", "0", ""},
+		{`loop.max_consecutive_errors = 2`, `loop.max_consecutive_errors = 0`, "loop.max_consecutive_errors", "2", `loop.max_consecutive_errors = 0 is not used, 2 stays: ` + user},
+		{`loop.max_same_error = 2`, `loop.max_same_error = 3`, "loop.max_same_error", "2", `loop.max_same_error = 3 is not used, 2 stays: ` + user},
+		{`loop.max_no_progress = 2`, `loop.max_no_progress = 3`, "loop.max_no_progress", "2", `loop.max_no_progress = 3 is not used, 2 stays: ` + user},
+		{`loop.max_denials = 2`, `loop.max_denials = 3`, "loop.max_denials", "2", `loop.max_denials = 3 is not used, 2 stays: ` + user},
+		{`loop.idle_threshold = 1`, `loop.idle_threshold = 0`, "loop.idle_threshold", "1", `loop.idle_threshold = 0 is not used, 1 stays: ` + user},
+		{`loop.max_wait = 0`, `loop.max_wait = "1h"`, "loop.max_wait", `"0s"`, `loop.max_wait = "1h" is not used, "0s" stays: ` + user},
+		{`loop.max_wait = "1h"`, `loop.max_wait = 0`, "loop.max_wait", `"0s"`, ""},
+		{"", `loop.max_wait = "2d"`, "loop.max_wait", `"48h"`, ""},
+		{"", `loop.cool_down = "1s"`, "loop.cool_down", `"1s"`, ""},
+		{`loop.cool_down = "10m"`, `loop.cool_down = "1s"`, "loop.cool_down", `"10m"`, `loop.cool_down = "1s" is not used, "10m" stays: ` + user},
+		{`loop.cool_down = "10m"`, `loop.cool_down = "1h"`, "loop.cool_down", `"10m"`, `loop.cool_down = "1h" is not used, "10m" stays: ` + user},
+		{`loop.cool_down = "10m"`, `loop.cool_down = 0`, "loop.cool_down", `"0s"`, ""},
+		{`loop.cool_down = 0`, `loop.cool_down = "1h"`, "loop.cool_down", `"0s"`, `loop.cool_down = "1h" is not used, "0s" stays: ` + user},
+		{`validation.timeout = "10m"`, `validation.timeout = "1h"`, "validation.timeout", `"10m"`, `validation.timeout = "1h" is not used, "10m" stays: ` + user},
+		{"", `validation.timeout = "1h"`, "validation.timeout", `"1h"`, ""},
+
+		// The host's commands, addresses and folders; what may be a secret is not told.
+		{"", `run.folder = "/tmp/runs"`, "run.folder", `".ralph/runs"`, `run.folder = "/tmp/runs" is not used, ".ralph/runs" stays: ` + ask},
+		{"", `run.folder = ".ralph/runs"`, "run.folder", `".ralph/runs"`, ""},
+		{"", `notify.command = ["sh", "-c", "evil"]`, "notify.command", `[]`, `notify.command is not used: ` + ask},
+		{`notify.webhook = "https://hooks.example/secret"`, `notify.webhook = "https://hooks.example/evil"`, "notify.webhook", `"https://hooks.example/secret"`, `notify.webhook is not used: ` + user},
+		{"", `notify.desktop = true`, "notify.desktop", "false", `notify.desktop = true is not used, false stays: ` + ask},
+		{"", `notify.on = ["limit"]`, "notify.on", `["done", "needs-attention", "error"]`, `notify.on = ["limit"] is not used, ["done", "needs-attention", "error"] stays: ` + ask},
 
 		{`sandbox.network.denied = ["a.example"]`, `sandbox.network.denied = ["b.example", "a.example"]`, keyDenied, `["a.example", "b.example"]`, ""},
 		{`sandbox.protect = ["a", "b/"]`, `sandbox.protect = ["c", "./b"]`, keyProtect, `["a", "b", "c"]`, ""},
@@ -226,6 +267,10 @@ func TestSet(t *testing.T) {
 		{"budget.max_iterations", []string{"5"}, 5},
 		{"budget.max_cost_usd", []string{"2.50"}, 2.5},
 		{"sandbox.resources.cpus", []string{"0.5"}, 0.5},
+		{"loop.idle_timeout", []string{"0"}, time.Duration(0)},
+		{"loop.idle_timeout", []string{"0d"}, time.Duration(0)},
+		{"loop.max_wait", []string{"1d"}, 24 * time.Hour},
+		{"notify.on", nil, []string(nil)},
 		{"sandbox.resources.memory", []string{"2g"}, int64(2 << 30)},
 		{"agent.command", []string{"sh", "-c", "a, b"}, []string{"sh", "-c", "a, b"}},
 	}
@@ -254,6 +299,8 @@ func TestSetRefuses(t *testing.T) {
 		{"budget.max_iterations", "many", `--x: must be a whole number from 0 to 1000000, not "many"`},
 		{"budget.max_cost_usd", "NaN", `--x: must be an amount of dollars from 0.01 to 1000000, not NaN`},
 		{"sandbox.resources.timeout_minutes", "0", `--x: must be a number of minutes from 0.001 to 43200, not 0`},
+		{"agent.command", "a\xff", `--x: "a\xff" is not UTF-8`},
+		{"loop.cool_down", "-1m", `--x: a time of "-1m" is too short: it must be more than zero`},
 		{"sandbox.network.allowed", "*", `--x: "*" would allow everything; say policy = "allow-all" if you mean that`},
 	}
 	for _, tt := range tests {

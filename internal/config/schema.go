@@ -1,8 +1,8 @@
 package config
 
 import (
+	"slices"
 	"strings"
-	"time"
 )
 
 // field is one key: everything that reading, joining and explaining it needs.
@@ -11,8 +11,12 @@ type field struct {
 	doc  string
 	list bool
 
+	// secret values are not written into records or notes: see Settings.
+	secret bool
+
 	read     func(any) (any, []complaint)
-	fromText func(string) any // nil for lists
+	fromText func(string) any   // nil for lists
+	texts    func(any) []string // what readText reads back
 	show     func(any) string
 	load     func(*Config) any
 	store    func(*Config, any)
@@ -26,6 +30,12 @@ func at[T any](key, doc string, k kind[T], place func(*Config) *T, r rule[T]) fi
 			value, complaints := k.read(v)
 			return value, complaints
 		},
+		texts: func(v any) []string {
+			if items, ok := v.([]string); ok {
+				return append([]string{}, items...)
+			}
+			return []string{k.toText(v.(T))}
+		},
 		show:  func(v any) string { return k.show(v.(T)) },
 		load:  func(c *Config) any { return *place(c) },
 		store: func(c *Config, v any) { *place(c) = v.(T) },
@@ -33,6 +43,34 @@ func at[T any](key, doc string, k kind[T], place func(*Config) *T, r rule[T]) fi
 			return r(base.(T), said, project.(T))
 		},
 	}
+}
+
+// secret marks a key whose value may hold a secret.
+func secret(f field) field {
+	f.secret = true
+	return f
+}
+
+// readText reads a value as flags, variables and stored settings have it: one
+// text, or the items of a list.
+func (f field) readText(text []string) (any, []complaint) {
+	if !f.list {
+		return f.read(f.fromText(text[0]))
+	}
+	items := make([]any, len(text))
+	for i, s := range text {
+		items[i] = s
+	}
+	return f.read(items)
+}
+
+// problems are complaints about what a source says of the key.
+func (f field) problems(origin string, complaints []complaint) []Problem {
+	var all []Problem
+	for _, c := range complaints {
+		all = append(all, Problem{File: origin, Key: f.key, Message: c.text, Suggestion: c.suggestion})
+	}
+	return all
 }
 
 const (
@@ -45,81 +83,8 @@ const (
 
 // schema lists every key, in the order of the documentation.
 func schema() []field {
-	return []field{
-		at("agent.name", "who works", oneOf("claude", "codex", "opencode", "gemini", "mini", "command"),
-			func(c *Config) *string { return &c.Agent.Name }, free),
-		at("agent.model", "the model it asks for", text(aName),
-			func(c *Config) *string { return &c.Agent.Model }, free),
-		at("agent.command", "the program and arguments of the agent \"command\"; the prompt is on its standard input", list(anArgument),
-			func(c *Config) *[]string { return &c.Agent.Command }, free),
-		at("agent.upstream", "where the gate sends model calls", text(anUpstream),
-			func(c *Config) *string { return &c.Agent.Upstream }, officialUpstream),
-
-		at("agent.credential", "where its credential is, when it is not stored: env:NAME, file:PATH, command:ARGV", text(noneOr(aSource)),
-			func(c *Config) *string { return &c.Agent.Credential }, usersOnly),
-		at("agent.provider_fetch", "let the model's provider reach other hosts for the agent", boolean(),
-			func(c *Config) *bool { return &c.Agent.ProviderFetch }, usersOnly),
-
-		at("execution.mode", "in a sandbox or on the host", oneOf(ModeHost, ModeContainer),
-			func(c *Config) *string { return &c.Execution.Mode }, notAlone(ModeHost)),
-		at(keyBypass, "let the agent act without asking", boolean(),
-			func(c *Config) *bool { return &c.Execution.UseBypassPermissions }, stays(false)),
-
-		at("sandbox.enabled", "false runs the agent on the host", boolean(),
-			func(c *Config) *bool { return &c.Sandbox.Enabled }, notAlone(false)),
-		at("sandbox.engine", "what isolates the agent", oneOf(EngineAuto, "gvisor", "docker", "podman", "bubblewrap", "docker-sandbox", EngineHost),
-			func(c *Config) *string { return &c.Sandbox.Engine }, noWeakerEngine),
-		at("sandbox.oci_runtime", "the runtime under docker or podman", oneOf("", "runc", "crun", "runsc", "kata"),
-			func(c *Config) *string { return &c.Sandbox.OCIRuntime }, usersWord),
-		at("sandbox.prefer", "what engine \"auto\" looks for first", oneOf(PreferStrength, PreferSpeed),
-			func(c *Config) *string { return &c.Sandbox.Prefer }, stays(PreferStrength)),
-		at("sandbox.image", "the image to start from", text(aName),
-			func(c *Config) *string { return &c.Sandbox.Image }, free),
-		at("sandbox.reuse_container", "keep the sandbox between iterations", boolean(),
-			func(c *Config) *bool { return &c.Sandbox.ReuseContainer }, free),
-		at("sandbox.use_local_image", "do not pull an image that is here", boolean(),
-			func(c *Config) *bool { return &c.Sandbox.UseLocalImage }, free),
-		at(keyProtect, "further paths of the workspace that are read-only inside", list(aPathBelow),
-			func(c *Config) *[]string { return &c.Sandbox.Protect }, free), // united in Resolve
-
-		at(keyPolicy, "what the agent may reach", oneOf(PolicyDeny, PolicyAllowlist, PolicyAllowAll),
-			func(c *Config) *string { return &c.Sandbox.Network.Policy }, notWider(PolicyDeny, PolicyAllowlist, PolicyAllowAll)),
-		at(keyAllowed, "names, *.domains, host:port and @presets for the policy \"allowlist\"", list(aHostRule),
-			func(c *Config) *[]string { return &c.Sandbox.Network.Allowed }, free), // joined in Resolve
-		at(keyDenied, "what is refused even if something else allows it", list(aHostRule),
-			func(c *Config) *[]string { return &c.Sandbox.Network.Denied }, free), // united in Resolve
-
-		at("sandbox.resources.memory", "of everything inside together", parsed(`a size such as "8g"`, ParseMemory, FormatSize),
-			func(c *Config) *int64 { return &c.Sandbox.Resources.Memory }, atMostOr[int64](DefaultMemory)),
-		at("sandbox.resources.cpus", "processors' worth of time", cpus(),
-			func(c *Config) *float64 { return &c.Sandbox.Resources.CPUs }, atMostOr[float64](DefaultCPUs)),
-		at("sandbox.resources.processes", "processes and threads at once", whole(1, 1_000_000),
-			func(c *Config) *int { return &c.Sandbox.Resources.Processes }, atMostOr[int](DefaultProcesses)),
-		at("sandbox.resources.disk", "what may be written", parsed(`a size such as "20g"`, ParseDisk, FormatSize),
-			func(c *Config) *int64 { return &c.Sandbox.Resources.Disk }, atMostOr[int64](DefaultDisk)),
-		at("sandbox.resources.timeout_minutes", "of one iteration", minutes(),
-			func(c *Config) *time.Duration { return &c.Sandbox.Resources.Timeout }, atMost),
-
-		at("budget.max_cost_usd", "for the whole run", dollars(),
-			func(c *Config) *float64 { return &c.Budget.MaxCostUSD }, atMostOr(Defaults().Budget.MaxCostUSD)),
-		at("budget.max_iterations", "for the whole run; 0 is no limit", whole(0, 1_000_000),
-			func(c *Config) *int { return &c.Budget.MaxIterations }, atMostOrNone),
-		at("budget.max_tokens", "for the whole run; 0 is no limit", whole[int64](0, 1_000_000_000_000),
-			func(c *Config) *int64 { return &c.Budget.MaxTokens }, atMostOrNone),
-		at("budget.max_time", "for the whole run", duration(),
-			func(c *Config) *time.Duration { return &c.Budget.MaxTime }, atMost),
-		at("budget.name", "shares one budget among all runs that name it", text(aFileName),
-			func(c *Config) *string { return &c.Budget.Name }, usersOnly),
-		at("budget.unknown_model", "what becomes of calls to a model without a known price", oneOf(UnknownRefuse, UnknownDearest),
-			func(c *Config) *string { return &c.Budget.UnknownModel }, notWider(UnknownRefuse, UnknownDearest)),
-		at("budget.steer", "tell the model when 80, 90 and 95 % are spent", boolean(),
-			func(c *Config) *bool { return &c.Budget.Steer }, free),
-
-		at("validation.command", "must pass before work counts as done", text(anyText),
-			func(c *Config) *string { return &c.Validation.Command }, free),
-		at("validation.trusted", "patterns of check files that are taken from the base commit", list(anyText),
-			func(c *Config) *[]string { return &c.Validation.Trusted }, free),
-	}
+	return slices.Concat(agentKeys(), sandboxKeys(), networkKeys(), resourceKeys(), budgetKeys(),
+		loopKeys(), validationKeys(), runKeys(), notifyKeys())
 }
 
 // index finds keys by name, and knows which sections those names make up.

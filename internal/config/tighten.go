@@ -33,7 +33,7 @@ func atMostOr[T cmp.Ordered](ours T) rule[T] {
 }
 
 // atMostOrNone is atMost where zero means that there is no limit.
-func atMostOrNone[T int | int64](base T, said bool, project T) T {
+func atMostOrNone[T ~int | ~int64](base T, said bool, project T) T {
 	if said && base != 0 && (project == 0 || project > base) {
 		return base
 	}
@@ -66,6 +66,16 @@ func usersWord[T any](base T, said bool, project T) T {
 		return base
 	}
 	return project
+}
+
+// usersWordOr lets the user's word stand, too, unless the project says value.
+func usersWordOr[T comparable](value T) rule[T] {
+	return func(base T, said bool, project T) T {
+		if said && project != value {
+			return base
+		}
+		return project
+	}
 }
 
 // usersOnly never takes a project's value.

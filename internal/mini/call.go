@@ -31,7 +31,7 @@ func (a *agent) call(ctx context.Context) (*anthropic.Message, *failure) {
 		if !f.retry || try == maxTries || f.wait > maxWait {
 			return nil, f
 		}
-		a.events.emit(retryEvent{"retry", try, f.reason, f.message, wait.Milliseconds()})
+		a.events.emit(retryEvent{"retry", try, maxTries - 1, wait.Milliseconds(), f.told()})
 		if a.events.err != nil || !sleep(ctx, wait) {
 			return nil, &failure{reason: Interrupted, message: "interrupted"}
 		}

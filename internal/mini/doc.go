@@ -16,15 +16,21 @@
 //	tool_result  how that ended and what it printed, shortened
 //	usage        the tokens of one call of the model
 //	retry        a call failed and is made again after a wait
+//	error        a call failed for good
 //	shortened    old tool output was cut to keep the conversation in bounds
 //	result       the end: ok, reason, message, turns and the usage in all
 //
-// The last line is always a result. Its reason decides the exit code:
+// internal/agent reads these lines. The last is always a result. Its reason
+// decides the exit code:
 //
 //	0    done
 //	1    rate-limited, overloaded, provider-error, invalid-request, network
 //	2    misconfigured: no address, no credential, no prompt
 //	3    budget-spent, max-turns, context-full
-//	4    unauthorised, refused: a person has to look
+//	4    unauthorised, unfunded, refused: a person has to look
 //	130  interrupted
+//
+// A run can be played again from a recording that was made elsewhere: what the
+// model is sent depends on the prompt, the options, the model's answers and what
+// the commands print, and on nothing else of the place or the time.
 package mini

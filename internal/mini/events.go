@@ -3,14 +3,20 @@ package mini
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxShown bounds what an event repeats of a command or a message.
-const maxShown = 8 << 10
+const (
+	// maxShown bounds what an event repeats of a command or a message.
+	maxShown = 8 << 10
+	// maxText bounds the model's words in an event. Both ends are kept: what the
+	// last words ask for stands at their end.
+	maxText = 1 << 20
+)
 
 // Usage counts tokens. Input counts neither what was read from the cache nor what
 // was written to it.
@@ -32,7 +38,7 @@ func (u Usage) plus(v Usage) Usage {
 // total is how much of the window the call has filled.
 func (u Usage) total() int64 { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
 
-// The events, as doc.go lists them.
+// The events, as doc.go lists them. internal/agent reads them.
 type (
 	initEvent struct {
 		Type            string   `json:"type"`
@@ -68,11 +74,20 @@ type (
 		Usage
 	}
 	retryEvent struct {
-		Type    string `json:"type"`
-		Attempt int    `json:"attempt"`
+		Type        string `json:"type"`
+		Attempt     int    `json:"attempt"`
+		MaxAttempts int    `json:"max_attempts"`
+		WaitMS      int64  `json:"wait_ms"`
+		failedCall
+	}
+	errorEvent struct {
+		Type string `json:"type"`
+		failedCall
+	}
+	failedCall struct {
 		Reason  Reason `json:"reason"`
+		Status  int    `json:"status,omitzero"` // of HTTP, if it was an error
 		Message string `json:"message"`
-		WaitMS  int64  `json:"wait_ms"`
 	}
 	shortenedEvent struct {
 		Type    string `json:"type"`
@@ -83,14 +98,15 @@ type (
 
 // Result is how a run ended, and the last event.
 type Result struct {
-	Type         string `json:"type"`
-	OK           bool   `json:"ok"`
-	Reason       Reason `json:"reason"`
-	Message      string `json:"message"` // the model's last words, or the error
-	Turns        int    `json:"turns"`
-	Usage        Usage  `json:"usage"`
-	RetryAfterMS int64  `json:"retry_after_ms,omitzero"` // the provider's wish, when that was too long to wait
-	DurationMS   int64  `json:"duration_ms"`
+	Type       string    `json:"type"`
+	OK         bool      `json:"ok"`
+	Reason     Reason    `json:"reason"`
+	Status     int       `json:"status,omitzero"` // of HTTP, if a call was the reason
+	Message    string    `json:"message"`         // the model's last words, or the error
+	Turns      int       `json:"turns"`
+	Usage      Usage     `json:"usage"`             // of all turns
+	RetryAt    time.Time `json:"retry_at,omitzero"` // the provider's wish, when that was too long to wait
+	DurationMS int64     `json:"duration_ms"`
 }
 
 // stream writes events. The first failure is kept: an agent that nobody can hear

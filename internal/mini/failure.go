@@ -22,7 +22,8 @@ const (
 	ContextFull    Reason = "context-full"
 	BudgetSpent    Reason = "budget-spent"
 	Unauthorised   Reason = "unauthorised"
-	Refused        Reason = "refused" // by the model
+	Unfunded       Reason = "unfunded" // the account has no money left
+	Refused        Reason = "refused"  // by the model
 	RateLimited    Reason = "rate-limited"
 	Overloaded     Reason = "overloaded"
 	ProviderError  Reason = "provider-error"
@@ -41,7 +42,7 @@ func (r Result) ExitCode() int {
 		return 2
 	case BudgetSpent, MaxTurns, ContextFull:
 		return 3
-	case Unauthorised, Refused:
+	case Unauthorised, Unfunded, Refused:
 		return 4
 	case Interrupted:
 		return 130
@@ -53,12 +54,16 @@ func (r Result) ExitCode() int {
 // failure is a call that failed, told apart by structure.
 type failure struct {
 	reason  Reason
+	status  int // of HTTP; 0 if that was no error
 	message string
 	retry   bool          // whether the same call may do better
 	wait    time.Duration // what the provider asks for; 0 if it does not say
 }
 
 func (f *failure) Error() string { return string(f.reason) + ": " + f.message }
+
+// told is the failure for an event.
+func (f *failure) told() failedCall { return failedCall{f.reason, f.status, f.message} }
 
 // classify makes a failure of what a call returned. An error that came from no
 // answer at all, or from one that broke off, is the network's.
@@ -80,11 +85,16 @@ func classify(ctx context.Context, err error) *failure {
 // with a 200.
 func classifyAnswer(status int, kind string, header http.Header, body string) *failure {
 	f := &failure{message: errorMessage(status, body), wait: retryAfter(header)}
+	if status >= 400 && status < 600 {
+		f.status = status
+	}
 	switch {
-	case status == http.StatusForbidden && header.Get("X-Ralph-Code") == "budget_spent":
-		f.reason = BudgetSpent
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
+	case status == http.StatusForbidden:
+		f.reason = forbidden(header.Get("X-Ralph-Code"))
+	case status == http.StatusUnauthorized:
 		f.reason = Unauthorised
+	case status == http.StatusPaymentRequired || kind == "billing_error":
+		f.reason = Unfunded
 	case status == http.StatusTooManyRequests || kind == "rate_limit_error":
 		f.reason, f.retry = RateLimited, true
 	case status == 529 || kind == "overloaded_error":
@@ -100,6 +110,18 @@ func classifyAnswer(status int, kind string, header http.Header, body string) *f
 		f.retry = false
 	}
 	return f
+}
+
+// forbidden tells what a 403 is about by the gate's code for it. One without a
+// code is the provider's, and about the credential.
+func forbidden(code string) Reason {
+	switch code {
+	case "budget_spent":
+		return BudgetSpent
+	case "", "wrong_phantom", "no_credential":
+		return Unauthorised
+	}
+	return InvalidRequest
 }
 
 // errorMessage is the provider's message, or the beginning of what came instead.

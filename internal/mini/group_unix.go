@@ -3,6 +3,7 @@
 package mini
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -13,3 +14,12 @@ func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 
 // killGroup ends the group of a command that was started.
 func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+// signalName names the signal that ended a process, and not whether a core was
+// dumped, which depends on the machine.
+func signalName(state *os.ProcessState) string {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return status.Signal().String()
+	}
+	return "unknown"
+}

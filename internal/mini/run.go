@@ -55,12 +55,12 @@ func (a *agent) loop(ctx context.Context) (Reason, string) {
 		}
 		message, failed := a.call(ctx)
 		if failed != nil {
-			a.noteWait(failed)
+			a.noteFailure(failed)
 			return failed.reason, failed.message
 		}
 		a.note(message)
 		if reason, ended := a.respond(ctx, message); ended {
-			return reason, lastWords(message)
+			return reason, closing(reason, message)
 		}
 		if a.events.err != nil || ctx.Err() != nil {
 			return Interrupted, "interrupted"
@@ -81,9 +81,15 @@ func (a *agent) fits() bool {
 	return a.talk.tokens <= room
 }
 
-func (a *agent) noteWait(f *failure) {
-	if f.reason == RateLimited || f.reason == Overloaded {
-		a.result.RetryAfterMS = f.wait.Milliseconds()
+// noteFailure tells of a call that is not made again.
+func (a *agent) noteFailure(f *failure) {
+	if f.reason == Interrupted {
+		return
+	}
+	a.events.emit(errorEvent{"error", f.told()})
+	a.result.Status = f.status
+	if f.wait > 0 && (f.reason == RateLimited || f.reason == Overloaded) {
+		a.result.RetryAt = time.Now().Add(f.wait).UTC()
 	}
 }
 
@@ -95,7 +101,7 @@ func (a *agent) note(m *anthropic.Message) {
 	a.events.emit(usageEvent{"usage", a.result.Turns, usage})
 	for _, block := range m.Content {
 		if block.Type == "text" && block.Text != "" {
-			a.events.emit(textEvent{"text", clean(block.Text)})
+			a.events.emit(textEvent{"text", shorten(clean(block.Text), maxText)})
 		}
 	}
 }
@@ -131,6 +137,17 @@ func toolCalls(m *anthropic.Message) (calls []anthropic.ContentBlockUnion) {
 		}
 	}
 	return calls
+}
+
+// closing is what is said of an answer that ended the run.
+func closing(reason Reason, m *anthropic.Message) string {
+	switch reason {
+	case Refused:
+		return "the model refuses to go on"
+	case ContextFull:
+		return "the conversation fills what the model can hold"
+	}
+	return lastWords(m)
 }
 
 // lastWords is the last text of an answer.

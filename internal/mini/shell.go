@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -64,11 +66,12 @@ func withoutCredentials(environ []string) []string {
 	})
 }
 
-// parseCommand reads the input of a tool call.
+// parseCommand reads the input of a tool call. Its errors go to the model and
+// leave out those of the decoder, whose words change from process to process.
 func parseCommand(input []byte) (command, error) {
 	var c command
 	if err := json.Unmarshal(input, &c); err != nil {
-		return command{}, fmt.Errorf("the input is not {\"command\": string, \"timeout_seconds\": integer}: %w", err)
+		return command{}, errors.New(`the input is not {"command": string, "timeout_seconds": integer}`)
 	}
 	if strings.TrimSpace(c.Command) == "" {
 		return command{}, errors.New("the command is empty")
@@ -92,18 +95,28 @@ func (s shell) run(ctx context.Context, c command) outcome {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.program, "-c", c.Command)
+	cmd.Args[0] = filepath.Base(s.program) // its messages begin with this, wherever it lies
 	cmd.Dir, cmd.Env = s.dir, s.env
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd) }
 	var output capture
 	err := runInto(cmd, &output)
 	if cmd.ProcessState == nil {
-		return outcome{text: clean(fmt.Sprintf("[the command could not be run: %v]", err)), exit: -1}
+		return outcome{text: clean(fmt.Sprintf("[the command could not be run: %v]", withoutPath(err))), exit: -1}
 	}
 	o := outcome{exit: cmd.ProcessState.ExitCode(), timedOut: err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)}
 	o.text, o.total = output.text()
 	o.text += verdict(o, cmd, limit)
 	return o
+}
+
+// withoutPath is an error without the place on this machine that it names.
+func withoutPath(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", at.Op, at.Err)
+	}
+	return err
 }
 
 // runInto runs a command with its output going to where it is told. The pipe is
@@ -142,7 +155,7 @@ func verdict(o outcome, cmd *exec.Cmd, limit time.Duration) string {
 	case o.timedOut:
 		return fmt.Sprintf("\n[ended after %v: the time is up]", limit)
 	case o.exit < 0:
-		return fmt.Sprintf("\n[ended by a signal: %v]", cmd.ProcessState)
+		return fmt.Sprintf("\n[ended by a signal: %s]", signalName(cmd.ProcessState))
 	case o.exit > 0:
 		return fmt.Sprintf("\n[exit code %d]", o.exit)
 	case o.total == 0:

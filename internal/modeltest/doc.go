@@ -1,6 +1,6 @@
 // Package modeltest is a model for tests: a real HTTP server on loopback that
-// speaks the Anthropic and the OpenAI API well enough for the real agents, and
-// answers by a script.
+// speaks the Anthropic, the OpenAI and the Google API well enough for the real
+// agents, and answers by a script.
 //
 // A script is a list of turns. Every call of the model takes the next one, in
 // whichever API it comes:

@@ -18,7 +18,8 @@ const maxRequest = 64 << 20
 
 // A Server answers model calls by its script. It ends with its test.
 type Server struct {
-	// URL is the address without a path: the base of the Anthropic API.
+	// URL is the address without a path: the base of the Anthropic and the
+	// Google API.
 	URL string
 
 	t        testing.TB
@@ -103,6 +104,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /v1/responses", noWebSocket)
 	mux.HandleFunc("POST /v1/responses", s.model(responses))
 	mux.HandleFunc("POST /v1/chat/completions", s.model(chat))
+	mux.HandleFunc("GET /v1beta/models", googleModels)
+	mux.HandleFunc("POST /v1beta/models/{call}", s.google)
 	return s.recorded(mux)
 }
 
@@ -128,6 +131,7 @@ type dialect struct {
 	stream func(call, Turn) []event
 	whole  func(call, Turn) object
 	fail   func(kind, message string) string
+	path   func(*call, *http.Request) // reads what is in the path; may be nil
 }
 
 // call is what an answer depends on.
@@ -146,6 +150,9 @@ func (s *Server) model(d dialect) http.HandlerFunc {
 		if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 			writeJSON(w, http.StatusBadRequest, d.fail("invalid_request_error", err.Error()))
 			return
+		}
+		if d.path != nil {
+			d.path(&c, r)
 		}
 		turn, ok := s.next(&c, index(r.Context()))
 		switch {

@@ -5,20 +5,21 @@ import (
 	"slices"
 )
 
-// tool is one that the agent offered: by its own name, as a function, or in a
-// namespace of several.
+// tool is one that the agent offered: by its own name, as a function, in a
+// namespace of several, or as one of Google's declarations.
 type tool struct {
 	Name     string `json:"name"`
 	Function struct {
 		Name string `json:"name"`
 	} `json:"function"`
-	Tools []tool `json:"tools"`
+	Tools        []tool `json:"tools"`
+	Declarations []tool `json:"functionDeclarations"` // Google's tools
 }
 
 // has finds a tool by its name.
 func has(tools []tool, name string) bool {
 	return slices.ContainsFunc(tools, func(t tool) bool {
-		return t.Name == name || t.Function.Name == name || has(t.Tools, name)
+		return t.Name == name || t.Function.Name == name || has(t.Tools, name) || has(t.Declarations, name)
 	})
 }
 

@@ -83,6 +83,17 @@ func OpenAIError(kind, code, message string) string {
 	return marshal(object{"error": object{"type": kind, "code": code, "message": message, "param": nil}})
 }
 
+// GoogleError is an error body as the Google API writes it, with details such as
+// GoogleRetry.
+func GoogleError(code int, status, message string, details ...map[string]any) string {
+	return marshal(object{"error": object{"code": code, "message": message, "status": status, "details": details}})
+}
+
+// GoogleRetry is the detail that asks to wait, such as "34s".
+func GoogleRetry(delay string) map[string]any {
+	return object{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
+}
+
 type object = map[string]any
 
 // marshal encodes what this package made itself, which cannot fail.

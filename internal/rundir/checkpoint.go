@@ -22,6 +22,11 @@ type Checkpoint struct {
 	Question          string   `json:"question,omitzero"`
 	Answers           []Answer `json:"answers,omitempty"`
 	SessionID         string   `json:"session_id,omitzero"`
+	Done              string   `json:"done,omitzero"` // why the work is verified done; empty: it is not
+
+	// Tasks is the task file as it was when a person last had it, for what an agent
+	// may not change in it.
+	Tasks jsontext.Value `json:"tasks,omitzero"`
 }
 
 // Answer is what a person said when the agent asked.

@@ -55,7 +55,9 @@ func encodeData(value any) (jsontext.Value, error) {
 		}
 		return json.MarshalEncode(out, Text{Base64: []byte(s)})
 	}))
-	if data, err := json.Marshal(value, json.Deterministic(true), reversible); err == nil {
+	// Strings of a type of their own are not reached by that; they lose what is
+	// not text.
+	if data, err := json.Marshal(value, json.Deterministic(true), reversible, jsontext.AllowInvalidUTF8(true)); err == nil {
 		return data, nil
 	}
 	return nil, fmt.Errorf("encoding the data of an event: %w", err)

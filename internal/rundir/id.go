@@ -14,18 +14,32 @@ import (
 const (
 	maxIDLength   = 64
 	maxCandidates = 10
+
+	timeForm   = "20060102-150405-" // how an id begins
+	tailLength = 6                  // and how long its end is, which tells runs of a second apart
 )
 
 // NewID returns an id for a run that starts now, such as 20261115-063200-k3f9q2:
 // ids sort by time, to the second, in UTC.
 func NewID(now time.Time) string {
 	const letters = "abcdefghijkmnpqrstuvwxyz23456789" // 32 of them: a byte's low bits choose evenly
-	tail := make([]byte, 6)
+	tail := make([]byte, tailLength)
 	_, _ = rand.Read(tail) // never fails
 	for i, b := range tail {
 		tail[i] = letters[b%32]
 	}
-	return now.UTC().Format("20060102-150405-") + string(tail)
+	return now.UTC().Format(timeForm) + string(tail)
+}
+
+// tellsTime reports whether an id has the form of NewID. Somebody may have named a
+// run so; the run's own start is what it is sorted by then, among those that are
+// read.
+func tellsTime(id string) bool {
+	if len(id) != len(timeForm)+tailLength {
+		return false
+	}
+	_, err := time.Parse(timeForm, id[:len(timeForm)])
+	return err == nil
 }
 
 // checkID refuses what is no plain name of a folder on every system.

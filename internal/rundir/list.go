@@ -21,7 +21,7 @@ type Summary struct {
 // Filter says which runs to list. The zero Filter lists all.
 type Filter struct {
 	Statuses []Status // any of them; empty for all. Broken runs are listed only then
-	Limit    int      // at most so many, the newest; 0 for all
+	Limit    int      // at most so many, the newest; 0 for all. What cannot be among them may not be read
 }
 
 // List returns the runs under root, newest first. It reads the state of each alone.
@@ -38,6 +38,9 @@ func List(root string, filter Filter) ([]Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(filter.Statuses) == 0 {
+		ids = newestIDs(ids, filter.Limit)
+	}
 	list := slices.DeleteFunc(summarize(runs, ids), func(s Summary) bool {
 		return len(filter.Statuses) > 0 && !slices.Contains(filter.Statuses, s.Status)
 	})
@@ -46,6 +49,24 @@ func List(root string, filter Filter) ([]Summary, error) {
 		list = list[:filter.Limit]
 	}
 	return list, nil
+}
+
+// newestIDs leaves out what cannot be among the newest: of the ids that tell when
+// the run began, all but the last. Others are kept, for they tell nothing.
+func newestIDs(ids []string, limit int) []string {
+	if limit <= 0 || len(ids) <= limit {
+		return ids
+	}
+	var telling, others []string
+	for _, id := range ids {
+		if tellsTime(id) {
+			telling = append(telling, id)
+		} else {
+			others = append(others, id)
+		}
+	}
+	slices.Sort(telling)
+	return append(others, telling[max(0, len(telling)-limit):]...)
 }
 
 func newestFirst(a, b Summary) int {

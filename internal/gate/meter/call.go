@@ -54,6 +54,12 @@ func (e *UnboundedError) Error() string {
 // far as it is known; any other error means that the request is malformed, and
 // might mean one thing here and another to the provider.
 func ReadCall(api API, header http.Header, body []byte) (Call, error) {
+	return ReadCallFor("", api, header, body)
+}
+
+// ReadCallFor is ReadCall for a request whose path names the model, as Google's
+// do. It is empty where the body does.
+func ReadCallFor(model string, api API, header http.Header, body []byte) (Call, error) {
 	if err := checkHeader(header); err != nil {
 		return Call{}, err
 	}
@@ -61,7 +67,7 @@ func ReadCall(api API, header http.Header, body []byte) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	w := newWalker(api, body)
+	w := newWalker(api, model, body)
 	w.readHeader(header)
 	if err := w.readBody(); err != nil {
 		return Call{}, err

@@ -6,7 +6,8 @@ import "github.com/agent-loop/ralph/internal/money"
 //
 // Sources: the pages "Pricing", "Models overview" and "Fast mode" of the Claude
 // documentation; "Pricing", "Models", "Fast mode", "Ultrafast mode" and "Prompt
-// caching" of OpenAI's. Where sources disagree the dearer holds:
+// caching" of OpenAI's; for Google's see addGemini. Where sources disagree the
+// dearer holds:
 //
 //   - claude-sonnet-5-5: cache reads are given as $0.10 and as $0.20;
 //   - gpt-5.6-sol: $4 / $20 is a promotion, $5 / $30 the list price;
@@ -17,7 +18,7 @@ const PricesAsOf = "2026-11"
 const (
 	mille  = money.Dollar / 1000 // the unit of the table
 	k      = 1000
-	search = money.Cent // $10 for a thousand searches, with both providers
+	search = money.Cent // $10 for a thousand searches, with Anthropic and OpenAI
 )
 
 // table has the prices by the model's id without a date.
@@ -27,6 +28,7 @@ func table() map[string]Price {
 	addGPT6(t)
 	addGPT5(t)
 	addOlderGPT(t)
+	addGemini(t)
 	return t
 }
 

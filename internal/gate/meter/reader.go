@@ -23,10 +23,11 @@ type Reader struct {
 	events *events      // of a stream; nil for a plain body
 	plain  bytes.Buffer // of a body that is not a stream
 
-	tally tally
-	final bool // the last figure was seen
-	lost  bool // something was not understood
-	ended bool
+	tally    tally
+	final    bool // the last figure was seen
+	finished bool // an answer of Google's said that it ends
+	lost     bool // something was not understood
+	ended    bool
 }
 
 // NewReader reads the response to a call, of the given content type.
@@ -92,6 +93,8 @@ func (r *Reader) event(data []byte) {
 		r.responsesEvent(data)
 	case OpenAIChat:
 		r.chatEvent(data)
+	case Google:
+		r.googleEvent(data)
 	}
 }
 
@@ -104,5 +107,7 @@ func (r *Reader) body(data []byte) {
 		r.responsesBody(data)
 	case OpenAIChat:
 		r.chatBody(data)
+	case Google:
+		r.googleBody(data)
 	}
 }

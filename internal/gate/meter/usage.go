@@ -8,6 +8,8 @@ const (
 	Anthropic       API = "anthropic"        // POST /v1/messages
 	OpenAIResponses API = "openai-responses" // POST /v1/responses
 	OpenAIChat      API = "openai-chat"      // POST /v1/chat/completions
+	Google          API = "google"           // POST /v1beta/models/M:generateContent, and its stream
+	GoogleCount     API = "google-count"     // POST /v1beta/models/M:countTokens
 )
 
 // Tier is how fast a call is served, which has its price.

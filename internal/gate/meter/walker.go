@@ -27,10 +27,10 @@ type walker struct {
 	thinkingBudget          int64
 }
 
-func newWalker(api API, body []byte) *walker {
+func newWalker(api API, model string, body []byte) *walker {
 	return &walker{
 		dec:  jsontext.NewDecoder(bytes.NewBuffer(body)),
-		call: Call{API: api, Rounds: 1, Choices: 1},
+		call: Call{API: api, Model: model, Rounds: 1, Choices: 1},
 	}
 }
 
@@ -66,6 +66,10 @@ func (w *walker) topLevel() (func(string) error, error) {
 	case OpenAIChat:
 		w.call.Writes = Writes5m
 		return w.chatField, nil
+	case Google:
+		return w.googleField, nil
+	case GoogleCount:
+		return w.googleCountField, nil
 	}
 	return nil, fmt.Errorf("the API %q is not known", w.call.API)
 }
@@ -212,11 +216,18 @@ func (w *walker) count() (n int64, said bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	n, err = strconv.ParseInt(string(raw), 10, 64)
-	if err != nil || n < 0 || n > maxCount {
-		return 0, false, fmt.Errorf("%s: %.30s is not a count", w.dec.StackPointer(), raw)
+	if n, err = parseCount(raw); err != nil {
+		return 0, false, fmt.Errorf("%s: %w", w.dec.StackPointer(), err)
 	}
 	return n, true, nil
+}
+
+func parseCount(raw []byte) (int64, error) {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil || n < 0 || n > maxCount {
+		return 0, fmt.Errorf("%.30s is not a count", raw)
+	}
+	return n, nil
 }
 
 // skip reads a value that decides nothing but its own length.

@@ -104,6 +104,9 @@ func (a *API) add(up Upstream) error {
 	if up.URL.Host == "" || up.URL.User != nil || up.URL.Scheme != "https" && up.URL.Scheme != "http" {
 		return fmt.Errorf("%s: the upstream %q is not an http URL", up.Provider, up.URL.Redacted())
 	}
+	if other, is := homeOf(up.URL); is && other != up.Provider {
+		return fmt.Errorf("%s: the upstream %q is the address of %s, which would be sent the credential", up.Provider, up.URL.Host, other)
+	}
 	a.byPrefix[up.Provider.Prefix()] = &up
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package model is the model API behind the gate: a reverse proxy for the
-// Anthropic and OpenAI shapes that holds the key and the purse.
+// Anthropic, OpenAI and Google shapes that holds the key and the purse.
 //
 // The sandbox is given a base URL on the gate and a phantom: a random value of
 // this run that looks like a key and is worth nothing anywhere else. A request

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"io"
 	"net/http"
 
@@ -61,6 +62,25 @@ func (x *exchange) preconnect(path string) bool {
 	return true
 }
 
+// countable reads a request for a count, or refuses it. What it would cost does
+// not matter, but what it names does: so it must be understood. Where names have
+// two spellings, one that is not known may name anything.
+func (x *exchange) countable(found route, path string, body []byte) bool {
+	call, err := meter.ReadCallFor(found.model(path), found.counts, x.r.Header, body)
+	var unbounded *meter.UnboundedError
+	switch {
+	case x.reaches(call):
+		return false
+	case errors.As(err, &unbounded) && found.counts == meter.GoogleCount:
+		x.refuse(http.StatusForbidden, CodeUnbounded, err.Error())
+		return false
+	case err != nil && unbounded == nil:
+		x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
+		return false
+	}
+	return true
+}
+
 // free passes on what costs nothing.
 func (x *exchange) free(found route, path string) {
 	var body []byte
@@ -72,8 +92,7 @@ func (x *exchange) free(found route, path string) {
 			return
 		}
 		defer release()
-		// What it would cost does not matter here, but what it names does.
-		if call, _ := meter.ReadCall(found.counts, x.r.Header, body); x.reaches(call) {
+		if !x.countable(found, path, body) {
 			return
 		}
 	}

@@ -16,6 +16,7 @@ var (
 		"Accept", "Content-Type", "User-Agent", "X-App", "Originator", "Version",
 		"Anthropic-Version", "Anthropic-Beta", "Anthropic-Dangerous-Direct-Browser-Access",
 		"Openai-Beta", "X-Client-Request-Id", "Session-Id", "Thread-Id", "Session_id", "Conversation_id",
+		"X-Goog-Api-Client", // names the client; other X-Goog- headers choose a project or a shape
 	}
 	requestPrefixes = []string{"X-Stainless-", "X-Claude-Code-", "X-Codex-"}
 )

@@ -27,7 +27,7 @@ func (x *exchange) paid(found route, path string) {
 		x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
 		return
 	}
-	call, price, ok := x.metered(found.api, body)
+	call, price, ok := x.metered(found, path, body)
 	if !ok {
 		return
 	}
@@ -43,8 +43,8 @@ func (x *exchange) paid(found route, path string) {
 }
 
 // metered reads the call's worst case and finds its price, or refuses.
-func (x *exchange) metered(api meter.API, body []byte) (meter.Call, meter.Price, bool) {
-	call, err := meter.ReadCall(api, x.r.Header, body)
+func (x *exchange) metered(found route, path string, body []byte) (meter.Call, meter.Price, bool) {
+	call, err := meter.ReadCallFor(found.model(path), found.api, x.r.Header, body)
 	var unbounded *meter.UnboundedError
 	switch {
 	case x.reaches(call):

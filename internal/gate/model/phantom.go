@@ -19,6 +19,8 @@ func NewPhantom(p Provider, k token.Kind) secret.Secret {
 	switch {
 	case p == OpenAI:
 		return secret.New("sk-proj-" + body)
+	case p == Google:
+		return secret.New("AIza" + body[:35])
 	case k == token.SetupToken || k == token.ClaudeLogin:
 		return secret.New("sk-ant-oat01-" + body + "-AA")
 	}
@@ -29,7 +31,7 @@ func NewPhantom(p Provider, k token.Kind) secret.Secret {
 // every header that can carry a credential must be it.
 func holdsPhantom(h http.Header, phantom secret.Secret) bool {
 	seen := false
-	for _, name := range []string{"X-Api-Key", "Authorization"} {
+	for _, name := range []string{"X-Api-Key", "X-Goog-Api-Key", "Authorization"} {
 		for _, value := range h.Values(name) {
 			if name == "Authorization" {
 				scheme, token, _ := strings.Cut(value, " ")

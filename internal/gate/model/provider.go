@@ -17,6 +17,7 @@ type Provider string
 const (
 	Anthropic Provider = "anthropic"
 	OpenAI    Provider = "openai"
+	Google    Provider = "google" // the Gemini API with a key, not that of a cloud project
 )
 
 // Served tells whether the gate knows the provider's API.
@@ -38,7 +39,15 @@ type route struct {
 	path   *regexp.Regexp // below the prefix
 	api    meter.API      // how it is metered; empty: it is free
 	counts meter.API      // the shape of a free request's body; empty: it has none
-	query  []string       // parameters that may be given
+	query  []string       // parameters that may be given: a name, or name=value
+}
+
+// model is the one that a path names, if it does.
+func (r route) model(path string) string {
+	if i := r.path.SubexpIndex("model"); i >= 0 {
+		return r.path.FindStringSubmatch(path)[i]
+	}
+	return ""
 }
 
 // shape is what differs between providers.
@@ -75,11 +84,22 @@ var shapes = map[Provider]*shape{
 		},
 		refusal: openAIRefusal,
 	},
+	Google: googleShape,
 }
 
 func (s *shape) home() *url.URL {
 	u, _ := url.Parse(s.upstream) // a constant
 	return u
+}
+
+// homeOf tells the provider whose own address a URL has.
+func homeOf(u *url.URL) (Provider, bool) {
+	for p, s := range shapes {
+		if strings.EqualFold(s.home().Hostname(), strings.TrimSuffix(u.Hostname(), ".")) {
+			return p, true
+		}
+	}
+	return "", false
 }
 
 // find returns the route of a request, and whether only its method is wrong.
@@ -104,10 +124,13 @@ func (r route) allowsQuery(raw string) bool {
 	}
 	for name, values := range query {
 		known := false
-		for _, may := range r.query {
-			known = known || may == name
+		if len(values) != 1 {
+			return false
 		}
-		if !known || len(values) != 1 {
+		for _, may := range r.query {
+			known = known || may == name || may == name+"="+values[0]
+		}
+		if !known {
 			return false
 		}
 	}

@@ -59,14 +59,15 @@ func wasSent(err error) bool {
 	return !errors.As(err, &failed) || failed.sent
 }
 
-// send asks the upstream, and once more with a newer credential after a 401.
+// send asks the upstream, and once more with a newer credential after a 401 or
+// what the provider has for that.
 func (x *exchange) send(path string, body []byte) (*http.Response, error) {
 	credential, err := x.credential()
 	if err != nil {
 		return nil, err
 	}
 	resp, err := x.sendAs(path, body, credential)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || x.up.Source == nil {
+	if err != nil || x.up.Source == nil || !x.rejects(resp) {
 		return resp, err
 	}
 	newer, ok := x.renewed(credential)
@@ -75,6 +76,20 @@ func (x *exchange) send(path string, body []byte) (*http.Response, error) {
 	}
 	resp.Body.Close()
 	return x.sendAs(path, body, newer)
+}
+
+// rejects tells whether an answer is about the credential. With Google that can
+// be a 400, which only its body tells from others; so that is read, and put back.
+func (x *exchange) rejects(resp *http.Response) bool {
+	if x.up.Provider != Google || resp.StatusCode != http.StatusBadRequest || isEncoded(resp.Header) {
+		return resp.StatusCode == http.StatusUnauthorized
+	}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, x.api.config.Limits.ErrorBytes)) // if it fails, the rest does again
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body), resp.Body), resp.Body}
+	return readGoogleFault(body).badKey()
 }
 
 // renewed is a newer credential than one that was refused, if there is one.

@@ -101,12 +101,19 @@ func (x *exchange) observe(resp *http.Response, body []byte) {
 	}
 	kind := errorKind(body)
 	s := Signal{Provider: x.up.Provider, Status: resp.StatusCode, Detail: kind}
+	var fault googleFault
+	if x.up.Provider == Google {
+		fault = readGoogleFault(body)
+		s.Detail = fault.name()
+	}
 	switch {
+	case fault.badKey():
+		s.Kind = Unauthorised
 	case kind == "insufficient_quota" || kind == "billing_error" || kind == "billing_hard_limit_reached" || resp.StatusCode == http.StatusPaymentRequired:
 		s.Kind = Unfunded
 	case resp.StatusCode == http.StatusTooManyRequests:
 		s.Kind = Limited
-		s.Until = limitedUntil(resp.Header, windows, time.Now())
+		s.Until = later(limitedUntil(resp.Header, windows, time.Now()), fault.until(time.Now()))
 	case resp.StatusCode == 529 || resp.StatusCode == http.StatusServiceUnavailable || kind == "overloaded_error":
 		s.Kind = Overloaded
 		s.Until = retryAfter(resp.Header, time.Now())

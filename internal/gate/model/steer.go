@@ -54,20 +54,28 @@ func (x *exchange) refuseSteered(err error) {
 	x.refuseLedger(err)
 }
 
+// steeringMessage is a text of the user's, and the list of a request that it
+// belongs to.
+func steeringMessage(api meter.API, text string) (list string, message any) {
+	switch api {
+	case meter.OpenAIResponses:
+		return "input", map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}
+	case meter.Google:
+		return "contents", map[string]any{"role": "user", "parts": []any{map[string]any{"text": text}}}
+	}
+	return "messages", map[string]any{"role": "user", "content": text}
+}
+
 // appendText adds a text of the user's at the end of the conversation. Adding a
 // message of its own keeps everything before it as it was, and so the
 // upstream's cache of it; two messages of the user's in a row are allowed in all
-// three shapes.
+// shapes.
 func appendText(api meter.API, body []byte, text string) ([]byte, error) {
 	var fields map[string]jsontext.Value
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadBody, err)
 	}
-	list, message := "messages", any(map[string]any{"role": "user", "content": text})
-	if api == meter.OpenAIResponses {
-		list = "input"
-		message = map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}
-	}
+	list, message := steeringMessage(api, text)
 	var items []jsontext.Value
 	if kind := fields[list].Kind(); kind != '[' {
 		return body, nil // a bare text: one question, not an agent at work

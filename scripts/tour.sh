@@ -2,7 +2,7 @@
 # A guided tour of ralph exec: what a command in the sandbox can do, what it
 # cannot, and at the end every way out that ralph knows, tried for real.
 #
-#   scripts/demo.sh RALPH
+#   scripts/tour.sh RALPH
 set -euo pipefail
 binary=$(realpath "$1")
 tour=$(mktemp -d)

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/config"
+	"github.com/agent-loop/ralph/internal/rundir"
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+const (
+	// agentFolder is where an agent's program is inside.
+	agentFolder = "/opt/ralph-agent"
+	// coverFolder is an empty folder in a run's folder, which is laid over what the
+	// agent must not see.
+	coverFolder = "nothing"
+
+	// What a run of research sees.
+	researchRun  = "/workspace/run"
+	researchData = "/workspace/data"
+)
+
+// box is the sandbox of a run as it is asked for, each time.
+type box struct {
+	spec    sandbox.Spec
+	program []string // how the agent is started inside
+	work    string   // the folder of the host that it works on
+	ignore  []string // paths in it that are not its work
+}
+
+// newBox says what the agent of a run gets to see.
+func (p *plan) newBox(run *rundir.Run) (*box, error) {
+	b := &box{work: p.spec.Project, ignore: []string{".git", ".ralph"}}
+	mounts, err := p.mounts(run)
+	if err != nil {
+		return nil, err
+	}
+	if p.spec.Data != "" {
+		b.work, b.ignore = run.Path(), recordPaths()
+	}
+	program, argv, err := p.program()
+	if err != nil {
+		return nil, err
+	}
+	b.program = argv
+	network := sandbox.NetworkGate
+	if p.config.Sandbox.Network.Policy == config.PolicyDeny && !p.models {
+		network = sandbox.NetworkNone
+	}
+	b.spec = sandbox.Spec{
+		Labels:  map[string]string{"run": run.ID()},
+		Rootfs:  p.spec.Rootfs,
+		Mounts:  append(mounts, program...),
+		Env:     sandbox.BaseEnv(network),
+		Limits:  limits(p.config.Sandbox.Resources),
+		Network: network,
+	}
+	b.spec.Limits.Time = 0 // it is that of an iteration, and the sandbox may outlive one
+	return b, p.checkBox(b.spec, run)
+}
+
+// recordPaths are those of a run's folder that its agent may not write.
+func recordPaths() []string {
+	return []string{"checkpoints", "logs", "spec.json", "state.json", coverFolder}
+}
+
+func (p *plan) mounts(run *rundir.Run) ([]sandbox.Mount, error) {
+	if p.spec.Data != "" {
+		return []sandbox.Mount{
+			{Source: run.Path(), Target: researchRun},
+			{Source: p.spec.Data, Target: researchData, ReadOnly: true},
+		}, nil
+	}
+	mounts := []sandbox.Mount{{Source: p.spec.Project, Target: p.spec.Project}}
+	cover := filepath.Join(run.Path(), coverFolder)
+	if err := os.MkdirAll(cover, 0o755); err != nil {
+		return nil, fmt.Errorf("making an empty folder: %w", err)
+	}
+	for _, root := range p.coveredRoots() {
+		mounts = append(mounts, sandbox.Mount{Source: cover, Target: root, ReadOnly: true})
+	}
+	return mounts, nil
+}
+
+// checkBox refuses a sandbox that would show more than the user can mean.
+func (p *plan) checkBox(spec sandbox.Spec, run *rundir.Run) error {
+	host, err := p.world.mountHost()
+	if err != nil {
+		return err
+	}
+	host.Run = run.Path()
+	errs := []error{sandbox.CheckMounts(spec.Mounts, host), host.CheckRootfs(spec.Rootfs), p.checkData()}
+	return errors.Join(errs...)
+}
+
+// checkData refuses data that is another run, or holds one.
+func (p *plan) checkData() error {
+	if p.spec.Data == "" || !sandbox.Overlap(p.spec.Data, p.root) {
+		return nil
+	}
+	return &sandbox.RefusedError{
+		What: fmt.Sprintf("data %q", p.spec.Data), Why: "it holds runs, and a run sees its own folder only",
+		Fix: "copy the data that the run needs to a folder of its own",
+	}
+}
+
+// program finds the agent's program on this machine, and says how it is started
+// inside.
+func (p *plan) program() ([]sandbox.Mount, []string, error) {
+	switch {
+	case p.who.Name == "mini":
+		return nil, []string{p.info.Helper}, nil
+	case p.who.Name == "command":
+		return nil, p.config.Agent.Command, nil
+	case p.spec.Rootfs != "":
+		return nil, []string{p.who.Name}, nil
+	}
+	found, err := p.who.FindProgram(p.world.agentHost())
+	var missing *agent.MissingError
+	if errors.As(err, &missing) {
+		return nil, nil, usageError{err, "install it: " + missing.Install + "; or use the built-in agent: --agent mini"}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	inside, argv := found.Inside(agentFolder)
+	var mounts []sandbox.Mount
+	for _, m := range inside {
+		mounts = append(mounts, sandbox.Mount{Source: m.Host, Target: m.Inside, ReadOnly: true})
+	}
+	return mounts, argv, nil
+}
+
+// agentHost is how this machine is looked over for an agent's program.
+func (w World) agentHost() agent.Host {
+	return agent.Host{Home: w.home(), LookPath: exec.LookPath, Resolve: filepath.EvalSymlinks, Head: fileHead}
+}
+
+// fileHead reads the first bytes of a file.
+func fileHead(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	head := make([]byte, 256)
+	n, err := file.Read(head)
+	return head[:n], err
+}
+
+// launcher starts the sandboxes of a run.
+type launcher struct {
+	plan  *plan
+	box   *box
+	gates *runGates
+}
+
+// Launch is part of loop.Launcher.
+func (l *launcher) Launch(ctx context.Context) (sandbox.Sandbox, rundir.Launch, error) {
+	spec := l.box.spec
+	gate := l.gates.open()
+	spec.Gate = gate.Serve
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	created, err := l.plan.engine.Create(ctx, spec)
+	if err != nil {
+		return nil, rundir.Launch{}, boundaryError{err}
+	}
+	return &gatedSandbox{created, gate}, l.audit(created, spec), nil
+}
+
+// audit is what the record says about a sandbox.
+func (l *launcher) audit(created sandbox.Sandbox, spec sandbox.Spec) rundir.Launch {
+	network := l.plan.config.Sandbox.Network
+	audit := rundir.Launch{
+		Sandbox: created.ID(), Engine: l.plan.info.Engine, Version: l.plan.info.Version, Boundary: l.plan.info.Boundary,
+		Image: spec.Rootfs, Network: string(spec.Network),
+		Policy: network.Policy, Allowed: network.Allowed, Denied: network.Denied,
+		Memory: spec.Limits.Memory, CPUs: spec.Limits.CPUs, Processes: spec.Limits.Processes, Disk: spec.Limits.Disk,
+		EnvNames: envNames(append(spec.Env, l.gates.agentEnv()...)),
+	}
+	for _, m := range spec.Mounts {
+		audit.Mounts = append(audit.Mounts, rundir.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, Protect: len(m.Protect)})
+	}
+	return audit
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+const (
+	// shellsFolder is where the folders of shells are, in the state folder.
+	shellsFolder = "shells"
+	// maxSettings is far more than an agent's settings ever are. What is longer is
+	// not read.
+	maxSettings = 8 << 20
+)
+
+// private are the mounts from ralph's own folder: the agent's sessions, which
+// outlive the sandbox, and nothing, laid over the records of runs. No user could
+// ask for them, so that they are added when the user's own have been checked.
+func (s *shell) private(state string, begun agent.Interaction) ([]sandbox.Mount, error) {
+	shells := filepath.Join(state, shellsFolder)
+	// Others may pass through, not look, as in the state folder itself.
+	if err := os.MkdirAll(shells, 0o711); err != nil {
+		return nil, fmt.Errorf("making the folder of shells: %w", err)
+	}
+	mounts, err := s.covers(shells)
+	if err != nil || begun.Keeps == "" {
+		return mounts, err
+	}
+	folder := filepath.Join(shells, s.folderName())
+	if err := prepareFolder(folder, begun.Settings); err != nil {
+		return nil, fmt.Errorf("preparing the agent's sessions in %s: %w", folder, err)
+	}
+	return append(mounts, sandbox.Mount{Source: folder, Target: path.Join(sandbox.Home, begun.Keeps)}), nil
+}
+
+// covers hide the runs of the project.
+func (s *shell) covers(shells string) ([]sandbox.Mount, error) {
+	nothing := filepath.Join(shells, coverFolder)
+	if err := os.MkdirAll(nothing, 0o755); err != nil {
+		return nil, fmt.Errorf("making an empty folder: %w", err)
+	}
+	var mounts []sandbox.Mount
+	for _, root := range s.coveredRoots() {
+		if info, err := os.Lstat(root); err == nil && info.IsDir() { // or there is nothing to hide
+			mounts = append(mounts, sandbox.Mount{Source: nothing, Target: root, ReadOnly: true})
+		}
+	}
+	return mounts, nil
+}
+
+// folderName is that of the project and the agent together: agents do not read
+// each other's sessions, and projects must not.
+func (s *shell) folderName() string {
+	sum := sha256.Sum256([]byte(s.spec.Project))
+	return hex.EncodeToString(sum[:12]) + "-" + s.who.Name
+}
+
+// prepareFolder makes a folder of sessions, or mends it, and puts the settings in
+// it right. All that is in it agents wrote: nothing is followed out of it and no
+// size is believed. No agent is at work in it now.
+func prepareFolder(folder string, settings map[string]func([]byte) ([]byte, error)) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(folder, 0o700); err != nil { // an agent may have locked us out
+		return err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for name, change := range settings {
+		text, err := change(readSettings(root, name))
+		if err != nil {
+			return fmt.Errorf("changing %s: %w", name, err)
+		}
+		if err := replaceFile(root, name, text); err != nil {
+			return fmt.Errorf("writing %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// readSettings reads a file that an agent wrote. What is no plain file of a
+// sensible size is nothing.
+func readSettings(root *os.Root, name string) []byte {
+	info, err := root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
+		return nil
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxSettings))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// replaceFile puts a file in the place of whatever has its name, so that nobody
+// ever sees half of it.
+func replaceFile(root *os.Root, name string, text []byte) error {
+	if info, err := root.Lstat(name); err == nil && info.IsDir() {
+		if err := root.RemoveAll(name); err != nil {
+			return err
+		}
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	fresh := name + "." + rand.Text()
+	file, err := root.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = root.Rename(fresh, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(fresh))
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/rundir"
+	"github.com/agent-loop/ralph/internal/sandbox"
+)
+
+// attempt is one process of the agent and what came of it.
+type attempt struct {
+	exit    agent.Exit
+	summary *agent.Summary
+	outcome agent.Outcome
+}
+
+func (a attempt) turns() int {
+	if a.summary.End != nil {
+		return a.summary.End.Turns
+	}
+	return 0
+}
+
+// try starts the agent and waits for its end, which the watchdog may bring about.
+// The error is what keeps the run from going on.
+func (r *runner) try(ctx context.Context, it *iteration) error {
+	box, err := r.sandbox(ctx, it.n)
+	if err != nil {
+		return err
+	}
+	t := r.Task
+	t.Prompt, t.MaxTurns = it.prompt, r.Rules.MaxTurns
+	cmd, err := r.Agent.Invocation(t)
+	if err != nil {
+		return err
+	}
+	if err := placeFiles(ctx, box, cmd.Files); err != nil {
+		return fmt.Errorf("putting the agent's files in place: %w", err)
+	}
+	began := time.Now()
+	out := newOutput(r, it.n, r.Agent.Parser())
+	r.step("agent starting")
+	code, why, err := r.watched(ctx, box, cmd, out)
+	r.step("agent ended")
+	it.attempt = attempt{summary: out.close(), exit: why.exit(code)}
+	stop := r.afterExec(ctx, it, err)
+	r.note(rundir.EventAgentExit, it.n, rundir.AgentExit{Code: it.attempt.exit.Code, Why: why.words(err), DurationMS: time.Since(began).Milliseconds()})
+	if stop != nil {
+		return stop
+	}
+	r.tell(it, began, why, err)
+	return r.sweep(ctx)
+}
+
+// afterExec sorts out what went wrong with running the agent: the end of the run,
+// or of the sandbox alone.
+func (r *runner) afterExec(ctx context.Context, it *iteration, err error) error {
+	var start *sandbox.StartError
+	switch {
+	case r.recordErr() != nil:
+		return r.recordErr()
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil:
+		return nil
+	case errors.As(err, &start):
+		return err
+	}
+	if it.attempt.exit.Code == 0 {
+		it.attempt.exit.Code = -1
+	}
+	if gone(err) {
+		return r.closeBox(err.Error())
+	}
+	return nil
+}
+
+// tell decides how the attempt ended.
+func (r *runner) tell(it *iteration, began time.Time, why cause, err error) {
+	a := &it.attempt
+	a.outcome = r.Agent.Outcome(a.exit, r.Gate.Since(began), a.summary, agent.Tags{Complete: r.Rules.CompletionTag})
+	switch {
+	case why == tooManyTurns:
+		a.outcome.Verdict, a.outcome.Reason = agent.MaxTurns, string(why)
+	case err != nil && why == "" && !a.outcome.Finished:
+		a.outcome.Verdict, a.outcome.Reason = agent.Failed, err.Error()
+	case a.outcome.Finished && ofTheGate(a.outcome.Verdict):
+		a.outcome.Verdict, a.outcome.Reason = bySaying(a.outcome.Marker) // it got over what the gate saw
+	}
+}
+
+// bySaying is the verdict on an agent that came to a good end.
+func bySaying(m agent.Marker) (agent.Verdict, string) {
+	switch m.Kind {
+	case agent.BlockedMarker:
+		return agent.Blocked, m.Text
+	case agent.DecideMarker:
+		return agent.Undecided, m.Text
+	}
+	return agent.OK, ""
+}
+
+// ofTheGate tells verdicts that are about the model API from those about the work.
+func ofTheGate(v agent.Verdict) bool {
+	switch v {
+	case agent.RateLimited, agent.Overloaded, agent.Unauthorised, agent.Unfunded, agent.BudgetSpent:
+		return true
+	}
+	return false
+}
+
+// watched runs the command under the watchdog.
+func (r *runner) watched(ctx context.Context, box sandbox.Sandbox, cmd agent.Command, out *output) (int, cause, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	dog := r.newWatchdog(out, cancel)
+	done := dog.watch(ctx)
+	code, err := box.Exec(ctx, sandbox.Command{
+		Args: cmd.Argv, Env: cmd.Env, Stdin: strings.NewReader(cmd.Stdin), Stdout: out, Stderr: out.errors(),
+	})
+	var why cause
+	if err != nil { // or it ended by itself, just in time
+		errors.As(context.Cause(ctx), &why)
+	}
+	cancel(nil)
+	<-done
+	return code, why, err
+}
+
+// placeFiles writes the files that an agent wants to find inside.
+func placeFiles(ctx context.Context, box sandbox.Sandbox, files map[string]string) error {
+	for path, content := range files {
+		code, err := box.Exec(ctx, sandbox.Command{
+			Args:  []string{"sh", "-c", `mkdir -p "$(dirname "$1")" && cat >"$1"`, "sh", path},
+			Stdin: strings.NewReader(content),
+		})
+		if err != nil {
+			return err
+		}
+		if code != 0 {
+			return fmt.Errorf("writing %s inside: exit code %d", path, code)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/rundir"
+)
+
+const (
+	// questionFile is where a question and its answer are, below the run's folder:
+	// in logs, which no sandbox can write.
+	questionFile = "logs/question.md"
+	// answerLine parts the answer from the question.
+	answerLine = "---"
+	// howToAnswer stands below the question.
+	howToAnswer = "\n\nWrite the answer below the line, then: ralph resume\n"
+
+	maxAnswer = 64 << 10
+)
+
+// asks tells whether the agent needs a person, whatever the gate saw.
+func (it *iteration) asks() bool {
+	kind := it.attempt.outcome.Marker.Kind
+	return kind == agent.BlockedMarker || kind == agent.DecideMarker
+}
+
+// question ends the run with what the agent asks.
+func (it *iteration) question() rundir.Stop {
+	m := it.attempt.outcome.Marker
+	if m.Kind == agent.DecideMarker {
+		return asks("the agent asks: ", m.Text)
+	}
+	return asks("the agent is blocked: ", m.Text)
+}
+
+// maxAsked is how much of a question stands in the reason of a stop.
+const maxAsked = 300
+
+func asks(what, text string) rundir.Stop {
+	return rundir.Stop{Status: rundir.NeedsAttention, Reason: what + agent.Event{Kind: agent.Text, Text: text}.Line(maxAsked)}
+}
+
+// putQuestion puts a question where a person can answer it, once the checkpoint
+// has it: the answer to the one before would be lost otherwise.
+func (r *runner) putQuestion(it *iteration) {
+	if !it.asks() {
+		return
+	}
+	m := it.attempt.outcome.Marker
+	q := rundir.Question{Kind: string(m.Kind), Text: m.Text, File: filepath.Join(r.Run.Path(), filepath.FromSlash(questionFile))}
+	if err := writeQuestion(q); err != nil {
+		r.note(rundir.EventNote, it.n, rundir.Note{Text: err.Error()})
+	}
+	r.note(rundir.EventQuestion, it.n, q)
+}
+
+// writeQuestion puts the question where a person can answer it with an editor.
+func writeQuestion(q rundir.Question) error {
+	return replace(q.File, visible(q.Text)+howToAnswer+"\n"+answerLine+"\n")
+}
+
+// visible is a hostile text without what a terminal would obey, and without the
+// line that parts question and answer.
+func visible(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.ReplaceAll(text, answerLine, "- -")
+}
+
+// replace writes a file beside and renames it into place.
+func replace(path, text string) error {
+	beside := path + ".new"
+	if err := os.WriteFile(beside, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
+	}
+	if err := os.Rename(beside, path); err != nil {
+		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
+	}
+	return nil
+}
+
+// ReadAnswer returns what a person wrote below the question of a run, given its
+// folder; empty: nothing yet.
+func ReadAnswer(run string) (string, error) {
+	a, err := readAnswer(run)
+	return a.Answer, err
+}
+
+// readAnswer returns the question as well, as it stands there.
+func readAnswer(run string) (rundir.Answer, error) {
+	file, err := os.Open(filepath.Join(run, filepath.FromSlash(questionFile)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return rundir.Answer{}, nil
+	}
+	if err != nil {
+		return rundir.Answer{}, fmt.Errorf("reading the answer: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxAnswer))
+	if err != nil {
+		return rundir.Answer{}, fmt.Errorf("reading the answer: %w", err)
+	}
+	unix := strings.ReplaceAll(string(text), "\r\n", "\n") // some editors
+	above, answer, _ := strings.Cut(unix, "\n"+answerLine+"\n")
+	question, _, _ := strings.Cut(above, howToAnswer)
+	return rundir.Answer{Question: strings.TrimSpace(question), Answer: strings.TrimSpace(answer)}, nil
+}
+
+// WriteAnswer puts an answer below the question of a run, given its folder, as a
+// person would with an editor. It is read when the run is taken up.
+func WriteAnswer(run, answer string) error {
+	path := filepath.Join(run, filepath.FromSlash(questionFile))
+	question, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("writing the answer: %w", err)
+	}
+	before, _, _ := strings.Cut(string(question), "\n"+answerLine+"\n")
+	return replace(path, before+"\n"+answerLine+"\n"+answer+"\n")
+}
+
+// takeAnswer moves a person's answer into what the next iteration is told. The file
+// stays until that is saved.
+func (r *runner) takeAnswer() error {
+	a, err := readAnswer(r.Run.Path())
+	if a.Answer == "" || err != nil {
+		return err
+	}
+	if a.Question == "" { // the file is gone, and the answer was given all the same
+		a.Question = r.checkpoint.Question
+	}
+	if !slices.Contains(r.checkpoint.Answers, a) {
+		r.checkpoint.Answers = append(r.checkpoint.Answers, a)
+		r.note(rundir.EventAnswer, 0, a)
+	}
+	r.answered = true
+	return nil
+}
+
+// forgetAnswer removes the question when its answer is in a checkpoint.
+func (r *runner) forgetAnswer() {
+	if r.answered {
+		_ = os.Remove(filepath.Join(r.Run.Path(), filepath.FromSlash(questionFile)))
+		r.answered = false
+	}
+}
+
+// answers is all that was answered, for a prompt.
+func answers(c rundir.Checkpoint) string {
+	var text strings.Builder
+	for _, a := range c.Answers {
+		if a.Question != "" {
+			fmt.Fprintf(&text, "Question: %s\n", a.Question)
+		}
+		fmt.Fprintf(&text, "Answer: %s\n\n", a.Answer)
+	}
+	return strings.TrimSpace(text.String())
+}

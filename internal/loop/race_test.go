@@ -1,0 +1,6 @@
+//go:build race
+
+package loop
+
+// raceDetector says that everything is slow.
+const raceDetector = true

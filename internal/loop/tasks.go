@@ -1,0 +1,142 @@
+package loop
+
+import (
+	"fmt"
+	"os"
+	"path"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/agent-loop/ralph/internal/rundir"
+	"github.com/agent-loop/ralph/internal/task"
+)
+
+// tasks is the task file of a run. A nil one is none.
+type tasks struct {
+	root  *os.Root
+	name  string
+	watch *task.Watch
+	now   *task.List
+}
+
+// openTasks reads the task file. A run that ended in order takes it as it is: who
+// edits it meanwhile is a person. After a crash the agent may have been at it, so
+// what it may not change is as the run has kept it.
+func openTasks(root *os.Root, name string, kept jsontext.Value, was rundir.Status) (*tasks, error) {
+	if name == "" {
+		return nil, nil
+	}
+	t := &tasks{root: root, name: name}
+	if was == rundir.Running && len(kept) > 0 {
+		base, err := task.Parse(kept)
+		if err != nil {
+			return nil, fmt.Errorf("reading the task file that the run kept: %w", err)
+		}
+		t.watch = task.ResumeWatch(root, name, base)
+		t.look()
+		return t, nil
+	}
+	watch, err := task.NewWatch(root, name)
+	if err != nil {
+		return nil, err
+	}
+	t.watch, t.now = watch, watch.Base()
+	return t, nil
+}
+
+// list is what the file says, as far as it is believed; nil: there is none.
+func (t *tasks) list() *task.List {
+	if t == nil {
+		return nil
+	}
+	return t.now
+}
+
+// base is what is kept for after a crash.
+func (t *tasks) base() jsontext.Value {
+	if t == nil {
+		return nil
+	}
+	text, err := t.watch.Base().Encode()
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// look reads the file again, and mends it where the agent changed what is not its
+// own to change.
+func (t *tasks) look() task.Update {
+	if t == nil {
+		return task.Update{}
+	}
+	update := t.watch.Look()
+	t.now = update.List
+	if update.Problem != nil || len(update.Violations) > 0 {
+		if err := t.restore(update.List); err != nil && update.Problem == nil {
+			update.Problem = err
+		}
+	}
+	return update
+}
+
+// restore writes the list as it is believed over what the agent left there.
+func (t *tasks) restore(list *task.List) error {
+	text, err := list.Encode()
+	if err != nil {
+		return err
+	}
+	beside := t.name + ".ralph-new"
+	_ = t.root.RemoveAll(beside)
+	_ = t.root.MkdirAll(path.Dir(t.name), 0o755)
+	file, err := t.root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("mending %s: %w", t.name, err)
+	}
+	_, err = file.Write(text)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = t.put(beside)
+	}
+	if err != nil {
+		_ = t.root.Remove(beside)
+		return fmt.Errorf("mending %s: %w", t.name, err)
+	}
+	return nil
+}
+
+// put renames a file to the task file, in the place of whatever is there.
+func (t *tasks) put(beside string) error {
+	if info, err := t.root.Lstat(t.name); err == nil && info.IsDir() {
+		if err := t.root.RemoveAll(t.name); err != nil {
+			return err
+		}
+	}
+	return t.root.Rename(beside, t.name)
+}
+
+// noteTasks records what became of the task file in an iteration.
+func (r *runner) noteTasks(n int, u task.Update) {
+	if u.List == nil || len(u.Changes)+len(u.Violations) == 0 && u.Problem == nil {
+		return
+	}
+	passing, all := u.List.Count()
+	e := rundir.Tasks{File: r.Rules.Tasks, Passing: passing, All: all, Changes: words(u.Changes), Violations: words(u.Violations)}
+	if u.Problem != nil {
+		e.Problem = u.Problem.Error()
+	}
+	r.note(rundir.EventTask, n, e)
+}
+
+// maxChanges is how many changes of a task file are told.
+const maxChanges = 50
+
+func words(changes []task.Change) []string {
+	var list []string
+	for _, c := range changes[:min(len(changes), maxChanges)] {
+		list = append(list, c.String())
+	}
+	return list
+}

@@ -1,0 +1,70 @@
+package view
+
+import (
+	"io"
+	"strings"
+
+	"github.com/agent-loop/ralph/internal/rundir"
+)
+
+const (
+	// closingWidth is that of the closing summary: it must fit a plain terminal.
+	closingWidth = 100
+	nameWidth    = 12
+)
+
+// Closing prints how a run ended, when it ends: about twelve lines with what it
+// used and did, what the agent said last, and the commands that go on from here.
+// Colour is for terminals alone. What cannot be written is not told.
+func Closing(out io.Writer, s rundir.State, its []rundir.Iteration, c rundir.Checkpoint, color bool) {
+	b := &strings.Builder{}
+	defer func() { _, _ = io.WriteString(out, b.String()) }()
+	run := rundir.Summary{State: s}
+	status := StatusOf(run)
+	head := Safe("run "+s.ID+" "+sentence(status), closingWidth)
+	b.WriteString(paint(head, status, color))
+	if reason := Safe(Reason(run), 2*closingWidth); reason != "" {
+		b.WriteString(": " + reason)
+	}
+	b.WriteString("\n")
+	facts := append(usage(s), fact{"changed", changes(its)})
+	facts = append(facts, verdict(its, c), fact{"agent said", c.Summary}, fact{"question", c.Question})
+	for _, f := range facts {
+		b.WriteString(f.line(closingWidth))
+	}
+	writeNext(b, append(Next(run), "ralph show "+quoted(s.ID)))
+}
+
+// line prints a fact; one that says nothing is no line.
+func (f fact) line(columns int) string {
+	value := Safe(f.value, max(columns-nameWidth-2, minLast))
+	if value == "" {
+		return ""
+	}
+	return "  " + f.name + strings.Repeat(" ", max(1, nameWidth-len(f.name))) + value + "\n"
+}
+
+// verdict tells how the last validation came out, and the end of what it printed.
+func verdict(its []rundir.Iteration, c rundir.Checkpoint) fact {
+	switch passed, ran := lastValidation(its); {
+	case !ran:
+		return fact{}
+	case passed:
+		return fact{"validation", "passed"}
+	}
+	last := ""
+	if lines := Tail(c.ValidationFailure, closingWidth, 2); len(lines) > 0 {
+		last = lines[len(lines)-1]
+	}
+	return fact{"validation", joined(": ", "failed", last)}
+}
+
+func writeNext(b *strings.Builder, commands []string) {
+	for i, command := range commands {
+		name := "next"
+		if i > 0 {
+			name = "or"
+		}
+		b.WriteString(fact{name, command}.line(maxLine))
+	}
+}
