@@ -37,7 +37,8 @@ platform() {
 
 # The pins: agent, platform, where the archive keeps the program, the package, and
 # the SHA-512 that its archive must have, as npm writes it. A new version means new
-# digests: npm view PACKAGE dist.integrity. gemini is a script that needs node.
+# digests: npm view PACKAGE dist.integrity. gemini is a script that needs node; ralph
+# knows what belongs to a script by its package's place below node_modules.
 pins() {
   cat <<'END'
 claude linux-x64 claude @anthropic-ai/claude-code-linux-x64@2.1.197 rIlKmrY0QMyHgPRX/MYWNj039vbypICvI9jVe3rs9Xy2RnNklySjyPxqh62QadznzoftEO23uYQ1tFePcQ//bg==
@@ -49,7 +50,7 @@ codex linux-arm64 vendor/*/bin/codex @openai/codex@0.166.0-linux-arm64 w0ScAsBr9
 codex darwin-x64 vendor/*/bin/codex @openai/codex@0.166.0-darwin-x64 Vj5wXJPizKmrzNtnRNQf9PP6FJkG3iJU/UO3NE4WvkENZGoQfmImdwf4MVRI5NgwjSuC6LT0HbBRHPVVnwGHuw==
 codex darwin-arm64 vendor/*/bin/codex @openai/codex@0.166.0-darwin-arm64 5fWH6qqUInACcRADIewjlnRxDb4QLe0uriwehiZz0+viuAAB8I+WWefqw4xwHvyKaxeiGX4uK56+vrgfvFk3FQ==
 opencode linux-x64 bin/opencode opencode-linux-x64@1.18.33 q/t/3p2CTxOT9y2kvjesb/LZab2+1eqlhhWA02Be6mjTtmYtNBcBsrI5yDo4Fw7ZSPBW2oyMIGMNRqiKQjiAWw==
-gemini * bundle/gemini.js @google/gemini-cli@0.61.0 dbQ9A0qBtFJNi6XBkHvfZ6Azpn6PNgH/P8h2MZ67RLlX8hSAVjup39CRWqdRxZv7YXIuhrFaytr8y0jKnkoxnQ==
+gemini * node_modules/@google/gemini-cli/bundle/gemini.js @google/gemini-cli@0.61.0 dbQ9A0qBtFJNi6XBkHvfZ6Azpn6PNgH/P8h2MZ67RLlX8hSAVjup39CRWqdRxZv7YXIuhrFaytr8y0jKnkoxnQ==
 END
 }
 
@@ -68,22 +69,25 @@ pin() {
 
 digest() { openssl dgst -sha512 -binary "$1" | base64 | tr -d '\n'; }
 
-# download PACKAGE DIGEST FOLDER: fetch the archive with npm's own settings, check
-# it against the pin, and unpack it. No script of the package runs.
+# download PACKAGE DIGEST FOLDER PLACE: fetch the archive with npm's own settings,
+# check it against the pin, and unpack it at the place in the folder. No script of the
+# package runs.
 download() {
-  local package=$1 wanted=$2 folder=$3 archive got
+  local package=$1 wanted=$2 folder=$3 place=$3/$4 archive got
   archive=$folder/$(npm pack --loglevel error --ignore-scripts --cache "$folder/cache" --pack-destination "$folder" "$package") ||
     die "$package could not be downloaded"
   got=$(digest "$archive")
   [ "$got" = "$wanted" ] || die "$package has the digest $got, not the pinned $wanted"
-  mkdir "$folder/package"
-  # codex brings 53 MB for voice, which nothing unattended uses.
-  tar -xzf "$archive" -C "$folder/package" --strip-components=1 --no-same-owner --exclude '*/codex-resources/voice'
+  mkdir -p "$place"
+  # codex brings 53 MB for voice and gemini 25 MB for a browser and of documentation,
+  # which nothing unattended uses.
+  tar -xzf "$archive" -C "$place" --strip-components=1 --no-same-owner \
+    --exclude '*/codex-resources/voice' --exclude '*/bundle/bundled' --exclude '*/bundle/docs'
 }
 
 # install_agent AGENT: nothing, if its pin is the one that lies there already.
 install_agent() {
-  local agent=$1 program package wanted found
+  local agent=$1 program package wanted found place=package
   read -r program package wanted < <(pin "$agent") || die "no $agent is pinned for $(uname -sm)"
   if [ "$(cat "$dir/$agent/.digest" 2>/dev/null)" = "$wanted" ] && [ -e "$dir/bin/$agent" ]; then
     return
@@ -91,7 +95,8 @@ install_agent() {
   need npm "installing $agent"
   need openssl "checking $agent"
   [ ${#skipped[@]} -eq 0 ] || die "${skipped[0]}"
-  download "$package" "$wanted" "$work"
+  case $program in node_modules/*) place=package/node_modules/${package%@*} ;; esac
+  download "$package" "$wanted" "$work" "$place"
   found=$(cd "$work/package" && compgen -G "$program") || die "$package holds no $program"
   chmod 755 "$work/package/$found"
   echo "$wanted" >"$work/package/.digest"

@@ -42,7 +42,10 @@ func (r *runner) iterate(ctx context.Context) (rundir.Stop, error) {
 	if err := r.check(ctx, it); err != nil {
 		return rundir.Stop{}, err
 	}
-	stop := r.decide(it)
+	stop, err := r.confirm(ctx, it, r.decide(it))
+	if err != nil {
+		return rundir.Stop{}, err
+	}
 	if err := r.record(it, stop); err != nil {
 		return rundir.Stop{}, err
 	}

@@ -173,6 +173,10 @@ func (r *runner) closeBox(why string) error {
 // may get away once, not for ever.
 const killAll = `n=0; while kill -9 -1 2>/dev/null; do n=$((n+1)); [ $n -lt 100 ] || exit 1; done`
 
+// sweepTimeout bounds a sweep: what is to be ended may stop the one that comes to
+// end it, again and again.
+const sweepTimeout = 10 * time.Second
+
 // sweep ends what a command left running, so that nothing of it can meddle with
 // the next one. A sandbox where that fails is given up.
 func (r *runner) sweep(ctx context.Context) error {
@@ -182,7 +186,9 @@ func (r *runner) sweep(ctx context.Context) error {
 	if !r.Rules.KeepSandbox {
 		return r.closeBox("its iteration is over")
 	}
-	code, err := r.box.Exec(ctx, sandbox.Command{Args: []string{"sh", "-c", killAll}})
+	limited, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	code, err := r.box.Exec(limited, sandbox.Command{Args: []string{"sh", "-c", killAll}})
 	if err != nil || code != 0 {
 		return r.closeBox("what was left running could not be ended")
 	}

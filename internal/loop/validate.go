@@ -51,6 +51,28 @@ func (r *runner) validate(ctx context.Context, n int) (*rundir.Validation, error
 	return v, r.sweep(ctx)
 }
 
+// confirm validates again before a run ends done, in a sandbox that no agent was in:
+// what one left in its home, such as settings of a build tool, can make a check
+// pass that should not. Work that fails there is not done, and told why.
+func (r *runner) confirm(ctx context.Context, it *iteration, stop rundir.Stop) (rundir.Stop, error) {
+	if stop.Status != rundir.Done || it.checked == nil || !r.Rules.KeepSandbox {
+		return stop, nil
+	}
+	if err := r.closeBox("the work is validated in a new one"); err != nil {
+		return rundir.Stop{}, err
+	}
+	checked, err := r.validate(ctx, it.n)
+	if err != nil || checked.Passed {
+		return stop, err
+	}
+	checked.Output = confirmFailed + checked.Output
+	it.checked = checked
+	return rundir.Stop{}, nil
+}
+
+// confirmFailed tells the next iteration what is different this time.
+const confirmFailed = "[this ran in a new sandbox: only the project's folder is kept, nothing in the home or /tmp]\n"
+
 func (r *runner) validationContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := r.Rules.ValidationTimeout
 	if r.State.Limits.MaxTimeSeconds > 0 {

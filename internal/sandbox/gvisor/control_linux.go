@@ -63,4 +63,12 @@ func (c *sentryControl) wait(pid int32) (int, error) {
 	return status.ExitStatus(), nil
 }
 
+// signalForeground signals the processes that a terminal's keys go to, which is the
+// terminal that a process was started with.
+func (c *sentryControl) signalForeground(pid int32, signal unix.Signal) error {
+	return c.call(boot.ContMgrSignal, &boot.SignalArgs{
+		CID: c.id, PID: pid, Signo: int32(signal), Mode: boot.DeliverToForegroundProcessGroup,
+	}, nil)
+}
+
 func (c *sentryControl) close() { c.dir.Close() }

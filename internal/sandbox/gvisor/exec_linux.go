@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/pkg/sentry/control"
 	"gvisor.dev/gvisor/pkg/sentry/kernel/auth"
 
@@ -35,6 +36,7 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
 	if err != nil {
 		return 0, b.startError(cmd, err)
 	}
+	pipes.attend(cmd, func(signal unix.Signal) { _ = b.control.signalForeground(pid, signal) })
 	code, err := b.await(ctx, pid, began)
 	// A caller who takes no output can still stop the wait for the rest of it.
 	stop := context.AfterFunc(ctx, func() { b.end(ctxCause(ctx, began)) })

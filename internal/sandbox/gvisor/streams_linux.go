@@ -114,7 +114,8 @@ func (s *streams) copyOut(to io.Writer, from *os.File) {
 	})
 }
 
-// openTerminal gives the command a new terminal and copies both ways.
+// openTerminal gives the command a new terminal and copies what it shows (see
+// attend for the other way).
 func (s *streams) openTerminal(cmd sandbox.Command) error {
 	master, replica, err := pty.Open()
 	if err != nil {
@@ -125,22 +126,82 @@ func (s *streams) openTerminal(cmd sandbox.Command) error {
 	if err := setSize(master, cmd.Terminal.Size); err != nil {
 		return err
 	}
-	if cmd.Stdin != nil {
-		go func() { _, _ = io.Copy(master, cmd.Stdin) }()
-	}
-	if cmd.Terminal.Resize != nil {
-		go func() {
-			for size := range cmd.Terminal.Resize {
-				_ = setSize(master, size)
-			}
-		}()
-	}
 	out := cmd.Stdout
 	if out == nil {
 		out = io.Discard
 	}
 	s.copyOut(out, master)
 	return nil
+}
+
+// attend passes on what is typed, and the later sizes of a terminal. The command is
+// told with signals what our kernel cannot tell it: to our kernel, nobody is in the
+// terminal.
+func (s *streams) attend(cmd sandbox.Command, tell func(unix.Signal)) {
+	if cmd.Terminal == nil {
+		return
+	}
+	master := s.host[0]
+	if cmd.Stdin != nil {
+		go typeIn(master, cmd.Stdin, tell)
+	}
+	if cmd.Terminal.Resize == nil {
+		return
+	}
+	go func() {
+		for size := range cmd.Terminal.Resize {
+			if setSize(master, size) == nil {
+				tell(unix.SIGWINCH)
+			}
+		}
+	}()
+}
+
+// typeIn copies keys, and signals for those that stand for a signal while the
+// command lets the terminal see to that.
+func typeIn(master *os.File, from io.Reader, tell func(unix.Signal)) {
+	keys := make([]byte, 4096)
+	for {
+		n, err := from.Read(keys)
+		meant := signalKeys(master, keys[:n])
+		if _, werr := master.Write(keys[:n]); err != nil || werr != nil {
+			return
+		}
+		for _, signal := range meant {
+			tell(signal)
+		}
+	}
+}
+
+// signalKeys are the signals that keys stand for, as the terminal is set now.
+func signalKeys(master *os.File, keys []byte) (signals []unix.Signal) {
+	mode, err := termios(master)
+	if err != nil || mode.Lflag&unix.ISIG == 0 {
+		return nil
+	}
+	for _, key := range keys {
+		switch {
+		case key == 0: // a key that is switched off
+		case key == mode.Cc[unix.VINTR]:
+			signals = append(signals, unix.SIGINT)
+		case key == mode.Cc[unix.VQUIT]:
+			signals = append(signals, unix.SIGQUIT)
+		case key == mode.Cc[unix.VSUSP]:
+			signals = append(signals, unix.SIGTSTP)
+		}
+	}
+	return signals
+}
+
+func termios(f *os.File) (mode *unix.Termios, err error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	if cerr := conn.Control(func(fd uintptr) { mode, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) }); cerr != nil {
+		return nil, cerr
+	}
+	return mode, err
 }
 
 func setSize(master *os.File, size sandbox.TerminalSize) error {

@@ -1,6 +1,7 @@
 package sandboxtest
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ func terminalChecks() []check {
 	return []check{
 		{"a command has one of its own only if it asks", checkTerminal},
 		{"its size follows the caller's", checkResize},
+		{"keys that interrupt do", checkInterruptKey},
 	}
 }
 
@@ -31,7 +33,8 @@ func checkResize(t *testing.T, s *suite) {
 	s.needs(t, s.info.Terminal, "terminals")
 	sizes := make(chan sandbox.TerminalSize, 1)
 	out := &signal{word: "ready", seen: make(chan struct{})}
-	cmd := shCommand(`stty size; echo ready; while [ "$(stty size)" != "44 144" ]; do sleep 0.05; done; echo resized`)
+	cmd := shCommand(`trap 'told=yes' WINCH; stty size; echo ready
+while [ "$(stty size)" != "44 144" ] || [ -z "$told" ]; do sleep 0.05; done; echo resized`)
 	cmd.Stdout = out
 	cmd.Terminal = &sandbox.Terminal{Size: sandbox.TerminalSize{Rows: 24, Cols: 80}, Resize: sizes}
 	go func() {
@@ -43,5 +46,31 @@ func checkResize(t *testing.T, s *suite) {
 	}
 	if got := out.text(); !strings.Contains(got, "24 80") || !strings.Contains(got, "resized") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// checkInterruptKey: Ctrl-C is a key while the program reads keys, and a signal to
+// the foreground otherwise.
+func checkInterruptKey(t *testing.T, s *suite) {
+	s.needs(t, s.info.Terminal, "terminals")
+	for _, test := range []struct{ name, script, want string }{
+		{"a signal", `trap 'echo interrupted; exit 5' INT; echo ready; while :; do sleep 0.05; done`, "interrupted"},
+		{"a key", `trap 'echo interrupted; exit 6' INT; stty raw -echo; echo ready; dd bs=1 count=1 2>/dev/null | od -An -tx1; exit 5`, "03"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			keys, typist := io.Pipe()
+			defer typist.Close()
+			out := &signal{word: "ready", seen: make(chan struct{})}
+			cmd := shCommand(test.script)
+			cmd.Stdin, cmd.Stdout = keys, out
+			cmd.Terminal = &sandbox.Terminal{Size: sandbox.TerminalSize{Rows: 24, Cols: 80}}
+			go func() {
+				<-out.seen
+				_, _ = typist.Write([]byte{3})
+			}()
+			if code, err := s.Exec(patiently(t), cmd); code != 5 || err != nil || !strings.Contains(out.text(), test.want) {
+				t.Errorf("got %d, %v after %q", code, err, out.text())
+			}
+		})
 	}
 }

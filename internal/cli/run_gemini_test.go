@@ -1,0 +1,70 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/modeltest"
+	"github.com/agent-loop/ralph/internal/money"
+)
+
+const (
+	realGeminiKey = "AIzaSyREAL-KEY-OF-THE-USER-0123456789ab"
+
+	// With gemini-2.5-pro at $1.25, $0.125 for what is read from the cache and $10.
+	geminiCallCost = (1000*1250 + 500*125 + 50*10_000) * money.Dollar / 1_000_000_000
+)
+
+// newGeminiLab is a project for gemini without a task file.
+func newGeminiLab(t *testing.T) *lab {
+	t.Helper()
+	l := newAgentLab(t, "gemini")
+	l.env = append(l.env, "USERS_TOKEN="+realGeminiKey)
+	must(t, os.Remove(filepath.Join(l.project, "prd.json")))
+	return l
+}
+
+// TestGeminiInOneIteration: the real agent, unattended, through the gate.
+func TestGeminiInOneIteration(t *testing.T) {
+	l := newGeminiLab(t)
+	server := modeltest.New(t,
+		modeltest.Shell("echo 1 > made-1; env > environment").Uses(agentCall()),
+		modeltest.Say("all is done\n<promise>COMPLETE</promise>").Uses(agentCall()))
+	if got := l.ralph("run", "--upstream", server.URL, "--validate", "test -e made-1"); got.code != 0 {
+		t.Fatalf("exit %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	a := l.check(1)
+	if a.charged != 2*geminiCallCost || a.uncertain {
+		t.Errorf("charged %v, want %v", a.charged, 2*geminiCallCost)
+	}
+	calls, results := agentEvents(t, a, agent.ToolCall), agentEvents(t, a, agent.ToolResult)
+	if len(calls) != 1 || calls[0].Tool != "run_shell_command" || !strings.Contains(calls[0].Input, "echo 1 > made-1") || len(results) != 1 || results[0].Failed {
+		t.Errorf("tool calls %+v, results %+v", calls, results)
+	}
+	for _, r := range server.Requests() {
+		if got := r.Header.Get("X-Goog-Api-Key"); got != realGeminiKey || r.Header.Get("Authorization") != "" {
+			t.Errorf("%s %s: the credential is %q", r.Method, r.Path, got)
+		}
+	}
+	environment, err := os.ReadFile(filepath.Join(l.project, "environment"))
+	must(t, err)
+	if text := string(environment); strings.Contains(text, realGeminiKey) || !strings.Contains(text, "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:") {
+		t.Errorf("the environment inside is %s", text)
+	}
+}
+
+// TestGeminiStopsWhenTheBudgetIsSpent, at the first refusal.
+func TestGeminiStopsWhenTheBudgetIsSpent(t *testing.T) {
+	l := newGeminiLab(t)
+	server := modeltest.New(t)
+	got := l.ralph("run", "--upstream", server.URL, "--max-cost-usd", "0.10")
+	if got.code == 0 || len(server.Calls()) != 0 {
+		t.Errorf("exit %d after %d calls\n%s%s", got.code, len(server.Calls()), got.stdout, got.stderr)
+	}
+	t.Logf("exit %d\n%s%s", got.code, got.stdout, got.stderr)
+}
