@@ -5,9 +5,9 @@
 #
 #   scripts/agents.sh [-d DIR] [AGENT...]
 #
-# AGENT is claude, codex, opencode or gemini; the first two if none is given. DIR is
-# build/agents if it is not given. Afterwards DIR/bin holds the programs, and
-# RALPH_AGENTS=DIR, as an absolute path, makes the tests use them.
+# AGENT is claude, codex, opencode or gemini; all that are pinned for this machine if
+# none is given. DIR is build/agents if it is not given. Afterwards DIR/bin holds the
+# programs, and RALPH_AGENTS=DIR, as an absolute path, makes the tests use them.
 set -euo pipefail
 checkout=$(cd "$(dirname "$0")/.." && pwd)
 . "$checkout/scripts/setup.sh"
@@ -20,7 +20,6 @@ while getopts d: option; do
   esac
 done
 shift $((OPTIND - 1))
-[ $# -gt 0 ] || set -- claude codex
 
 die() { echo "agents: $*" >&2; exit 1; }
 
@@ -66,6 +65,12 @@ pin() {
   done < <(pins)
   return 1
 }
+
+if [ $# -eq 0 ]; then
+  for agent in claude codex opencode gemini; do
+    if pin "$agent" >/dev/null; then set -- "$@" "$agent"; fi
+  done
+fi
 
 digest() { openssl dgst -sha512 -binary "$1" | base64 | tr -d '\n'; }
 

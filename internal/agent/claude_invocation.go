@@ -89,6 +89,6 @@ func claudeSettings(t Task) (string, error) {
 			env[variable] = "" // to Claude Code the same as unset
 		}
 	}
-	text, err := json.Marshal(map[string]any{"disableAllHooks": false, "env": env}, json.Deterministic(true))
+	text, err := json.Marshal(map[string]any{"disableAllHooks": false, "apiKeyHelper": "", "env": env}, json.Deterministic(true))
 	return string(text), err
 }

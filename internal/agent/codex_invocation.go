@@ -28,8 +28,11 @@ func invokeCodex(t Task) (Command, error) {
 	if t.Resume != "" {
 		argv = append(argv, "resume", t.Resume)
 	}
-	env := append(codexEnv(t.Access), "CODEX_HOME="+path.Join(t.Home, ".codex"))
-	return Command{Argv: append(argv, "-"), Env: env, Stdin: t.Prompt}, nil
+	home := path.Join(t.Home, ".codex") // codex does not start where this is missing
+	return Command{
+		Argv: append(argv, "-"), Env: append(codexEnv(t.Access), "CODEX_HOME="+home), Stdin: t.Prompt,
+		Files: map[string]string{path.Join(home, "config.toml"): ""},
+	}, nil
 }
 
 // codexSettings lead codex to the gate and nowhere else. Only a provider of its

@@ -39,7 +39,7 @@ func TestInvocations(t *testing.T) {
 	}{
 		{"claude", []string{"--permission-mode", "bypassPermissions"}, []string{"--permission-mode", "acceptEdits"}, true},
 		{"codex", []string{"--dangerously-bypass-approvals-and-sandbox"}, []string{"--sandbox", "workspace-write"}, true},
-		{"opencode", []string{"--auto"}, []string{"run", "--format", "json", "do it"}, false},
+		{"opencode", []string{"--auto"}, []string{"--format", "json", "do it"}, false},
 		{"gemini", []string{"--yolo"}, []string{"--approval-mode", "auto_edit"}, false},
 		{"command", []string{"/opt/agent"}, []string{"/opt/agent"}, true},
 	} {

@@ -50,7 +50,7 @@ workspace, then your own configuration file.`,
 		Example: `  ralph exec -- go test ./...
   ralph exec --allow @npm -- npm ci
   ralph exec --mount /data/corpus:/data:ro --memory 4g --timeout 10m -- ./train
-  ralph exec --agent claude --max-cost-usd 2 -- claude -p "fix the tests"
+  ralph exec --agent claude --max-cost-usd 2 -- ./my-agent
   ralph exec -t -- bash`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -142,6 +142,13 @@ func runExec(ctx context.Context, w World, opts execOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, gate.close()) }()
 	s := session{world: w, spec: spec, config: cfg, command: "ralph exec", verbose: opts.verbose}
+	covered, err := w.newCover(dir, cfg)
+	if err == nil {
+		err = covered.apply(w, &s)
+	}
+	if err != nil {
+		return err
+	}
 	defer func() { gate.report(w.Err, opts.verbose) }()
 	return s.run(ctx, func(box sandbox.Sandbox) error { return opts.exec(ctx, w, box) })
 }
@@ -233,18 +240,19 @@ func parseEnv(flags []string, getenv func(string) string) ([]string, error) {
 func (o *execOptions) exec(ctx context.Context, w World, box sandbox.Sandbox) error {
 	cmd := sandbox.Command{Args: o.args, Stdin: w.In, Stdout: w.Out, Stderr: w.Err}
 	if o.terminal {
-		restore, err := useTerminal(ctx, w, &cmd)
-		if err != nil {
-			return err
-		}
-		defer restore()
+		cmd.Terminal = &sandbox.Terminal{} // its size is told when it starts
 	}
-	code, err := box.Exec(ctx, cmd)
-	if err != nil {
+	return o.withWayIn(attend(ctx, w, box, cmd))
+}
+
+// withWayIn tells how a program gets in that is not there.
+func (o *execOptions) withWayIn(err error) error {
+	var start *sandbox.StartError
+	if !errors.As(err, &start) || start.Code != 127 {
 		return err
 	}
-	if code != 0 {
-		return commandExit(code)
+	if o.models {
+		return hinted{err, "an agent comes with its program in: ralph shell . -- ARG...; for ralph exec, show its folder with --mount DIR:DIR:ro and name it by its path"}
 	}
-	return nil
+	return hinted{err, "inside are the system's programs and the workspace; show another folder with --mount DIR:DIR:ro and name the program by its path"}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/sandbox"
@@ -81,11 +82,22 @@ func say(w io.Writer, err error) {
 		text = "interrupted"
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintln(w, "ralph:", line)
+		fmt.Fprintln(w, "ralph:", visible(line))
 	}
 	for _, hint := range hints(err) {
-		fmt.Fprintln(w, "ralph: hint:", hint)
+		fmt.Fprintln(w, "ralph: hint:", visible(hint))
 	}
+}
+
+// visible is a line without what a terminal would obey: errors name files, and a
+// repository can have any names.
+func visible(line string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, line)
 }
 
 func exitCode(err error) int {

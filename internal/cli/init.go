@@ -224,7 +224,7 @@ func existing(root *os.Root, names []string) (name string, there bool, err error
 func (r *initReport) explain(found project.Project, agentGiven bool) {
 	switch r.Git {
 	case project.GitNone:
-		r.Notes = append(r.Notes, "this folder is not in a git repository, so an agent's work cannot come back as commits; git init makes one")
+		r.Notes = append(r.Notes, "this folder is not in a git repository, so what an agent changes cannot be taken back; git init makes one")
 	case project.GitAbove:
 		r.Notes = append(r.Notes, "the git repository begins in a folder above this one")
 	}
@@ -237,6 +237,10 @@ func (r *initReport) explain(found project.Project, agentGiven bool) {
 	}
 	if newConfig && r.Agent == "command" {
 		r.Notes = append(r.Notes, "set [agent] command in ralph.toml to your agent's program")
+	}
+	if r.DryRun {
+		r.Next = []string{"ralph init"}
+		return
 	}
 	if slices.Contains(r.Created, task.Files()[0]) {
 		r.Next = append(r.Next, "put your own stories into "+task.Files()[0])
@@ -275,7 +279,9 @@ func (r *initReport) printChoices(w World) {
 	fmt.Fprintf(w.Out, "agent       %s\n", r.Agent)
 	fmt.Fprintf(w.Out, "validation  %s\n", orNone(r.Validation))
 	fmt.Fprintf(w.Out, "network     the model's API, and %s\n", orNone(strings.Join(r.Allowed, ", ")))
-	fmt.Fprintf(w.Out, "image needs %s\n", orNone(strings.Join(r.Packages, ", ")))
+	if len(r.Packages) > 0 {
+		fmt.Fprintf(w.Out, "programs    those of %s, on this machine\n", strings.Join(r.Packages, ", "))
+	}
 }
 
 func orNone(s string) string {

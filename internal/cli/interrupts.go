@@ -20,6 +20,9 @@ func (w World) interrupts(parent context.Context) (ctx context.Context, pause <-
 	signals := make(chan os.Signal, 4)
 	unsubscribe := w.Signals(signals)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
+	if parent.Err() != nil { // by a signal that came before anybody listened here
+		cancel(errInterrupted)
+	}
 	soft, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer unsubscribe()

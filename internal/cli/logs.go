@@ -3,10 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-loop/ralph/internal/rundir"
+	"github.com/agent-loop/ralph/internal/suggest"
 	"github.com/agent-loop/ralph/internal/view/stream"
 )
 
@@ -61,7 +66,19 @@ func (o *logsOptions) check(cmd *cobra.Command) error {
 			return usageError{errors.New("--" + flag + " takes a number from 1 on"), "leave it out to see all"}
 		}
 	}
+	for _, name := range o.query.Types {
+		if known := rundir.EventTypes(); !slices.Contains(known, name) {
+			return usageError{fmt.Errorf("--type: there is no type %q", name), typeHint(name, known)}
+		}
+	}
 	return nil
+}
+
+func typeHint(name string, known []string) string {
+	if meant := suggest.Nearest(name, known); meant != "" {
+		return "did you mean " + meant + "?"
+	}
+	return "there are " + strings.Join(known, ", ")
 }
 
 func runLogs(ctx context.Context, w World, o logsOptions) error {

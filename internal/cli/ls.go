@@ -83,7 +83,7 @@ func runList(w World, opts listOptions) error {
 	}
 	switch {
 	case there == 0:
-		fmt.Fprintf(w.Err, "ralph: there are no runs in %s\n", roots[0].path)
+		fmt.Fprintf(w.Err, "ralph: there are no runs in %s\n", visible(roots[0].path))
 		fmt.Fprintln(w.Err, "ralph: hint:", noRunsHint)
 		return nil
 	case fitting == 0:

@@ -61,9 +61,6 @@ func newModelAPI(ctx context.Context, w World, cfg config.Config, wish gateWishe
 	if err != nil {
 		return nil, usageError{err, ""}
 	}
-	if !model.Provider(who.Provider).Served() {
-		return nil, usageError{fmt.Errorf("the gate does not serve the models of %s yet", who.Name), "choose another agent with --agent"}
-	}
 	m := &modelAPI{masker: wish.masker}
 	if err := m.assemble(ctx, w, cfg, who, wish); err != nil {
 		return nil, errors.Join(err, m.close())
@@ -202,8 +199,11 @@ func (m *modelAPI) openTape(t tapes, who agent.Agent) (token.Kind, error) {
 
 // ownKind is the kind of the keys of an agent's provider.
 func ownKind(who agent.Agent) token.Kind {
-	if who.Provider == agent.OpenAI {
+	switch who.Provider {
+	case agent.OpenAI:
 		return token.OpenAIKey
+	case agent.Google:
+		return token.GeminiKey
 	}
 	return token.AnthropicKey
 }

@@ -22,8 +22,8 @@ func newResumeCommand(w World) *cobra.Command {
 
 It goes by what the run was started with, not by what ralph.toml says now, and takes
 up its counters and its last checkpoint. An iteration that was cut off is begun
-again. New limits count from the run's start: --max-cost-usd 40 lets a run that
-has spent 25 spend 15 more. What you edit in the project meanwhile is seen.
+again. New limits count from the run's start, and stay: --max-cost-usd 40 lets a run
+that has spent 25 spend 15 more. What you edit in the project meanwhile is seen.
 
 If the agent asked something, answer with --answer, or in the file that "ralph show"
 names. RUN is an id, or as much of one as is needed; without it the newest run is
@@ -55,12 +55,8 @@ func resumeRun(ctx context.Context, w World, opts runOptions) error {
 		return err
 	}
 	defer reader.Close()
-	state, err := reader.State()
-	if err != nil {
+	if _, err := unfinished(reader); err != nil {
 		return err
-	}
-	if state.Status == rundir.Done {
-		return usageError{fmt.Errorf("run %s: %w", reader.ID(), errDone), "start another one with: ralph run"}
 	}
 	if err := checkKnown(w, reader, opts.trust); err != nil {
 		return err
@@ -79,10 +75,23 @@ func resumeRun(ctx context.Context, w World, opts runOptions) error {
 	if err != nil {
 		return err
 	}
-	if state, err = p.extend(run, state); err != nil {
+	state, err := unfinished(run.Reader) // another ralph may have had it until now
+	if err == nil {
+		state, err = p.extend(run, state)
+	}
+	if err != nil {
 		return errors.Join(err, run.Close())
 	}
 	return p.execute(ctx, run, state)
+}
+
+// unfinished is the state of a run that can go on.
+func unfinished(run *rundir.Reader) (rundir.State, error) {
+	state, err := run.State()
+	if err == nil && state.Status == rundir.Done {
+		err = usageError{fmt.Errorf("run %s: %w", run.ID(), errDone), "start another one with: ralph run"}
+	}
+	return state, err
 }
 
 // checkKnown refuses a run that this user did not start here, unless told that it

@@ -5,11 +5,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +45,20 @@ func OS() World {
 func Main(ctx context.Context, w World, args []string) int {
 	root := newRootCommand(w)
 	root.SetArgs(args)
-	return report(w.Err, root.ExecuteContext(ctx))
+	return report(w.Err, spoken(root.ExecuteContext(ctx)))
+}
+
+// spoken says in our voice what was meant by a command that does not exist.
+func spoken(err error) error {
+	if err == nil || !strings.HasPrefix(err.Error(), "unknown command") {
+		return err
+	}
+	what, meant, _ := strings.Cut(err.Error(), "\n\nDid you mean this?\n")
+	first, _, _ := strings.Cut(strings.TrimSpace(meant), "\n")
+	if first == "" {
+		return usageError{errors.New(what), "ralph --help lists the commands, and ralph COMMAND --help what one takes"}
+	}
+	return usageError{errors.New(what), "did you mean ralph " + first + "?"}
 }
 
 func newRootCommand(w World) *cobra.Command {
@@ -53,10 +68,12 @@ func newRootCommand(w World) *cobra.Command {
 		Long: `ralph runs coding agents unattended inside a hard sandbox: no file of yours but
 the workspace, no network but the hosts you name, no secrets, firm limits.
 
-Exit codes: 0 done, 1 runtime error, 2 wrong usage or configuration,
-3 a limit ended it, 4 a run needs you, 5 the sandbox could not be set up, 126 and
-127 the command could not be started, 130 interrupted. "ralph exec" passes on the exit code of
-its command.`,
+"ralph demo" shows all of it in a few seconds. "ralph init" begins a project.
+
+Exit codes: 0 done, 1 runtime error, 2 wrong usage or configuration, 3 a limit
+ended it, 4 a run needs you, 5 the sandbox could not be set up, 126 and 127 the
+command could not be started, 130 interrupted. "ralph exec" passes on the exit
+code of its command.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

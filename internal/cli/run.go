@@ -51,7 +51,7 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 a limit ended it, 4 it needs you,
   ralph run --agent codex --max-cost-usd 5 --max-time 2h
   ralph run --prompt docs/refactor.md --allow @npm
   ralph run --data ~/datasets/prices`,
-		Args: cobra.NoArgs,
+		Args: noPromptHere,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := setFlags(cmd, &opts.flags); err != nil {
 				return err
@@ -61,16 +61,24 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 a limit ended it, 4 it needs you,
 	}
 	opts.addFlags(cmd)
 	f := cmd.Flags()
-	f.String("agent", "", "who works: claude, codex, opencode, mini or command")
+	f.String("agent", "", "who works: claude, codex, opencode, gemini, mini or command")
 	f.String("model", "", "the model it asks for")
 	f.String("prompt", "", "the file with the prompt, in the project (PROMPT.md)")
 	f.String("tasks", "", "the task file, in the project (prd.json or tasks.json)")
 	f.String("validate", "", "the command that must pass before work counts as done")
 	f.String("budget", "", "pay from the budget NAME, which others share")
 	f.StringVar(&opts.data, "data", "", "a run of research on the files in PATH")
-	f.StringVar(&opts.id, "id", "", "name the run")
+	f.StringVar(&opts.id, "id", "", "name the run (a date and a few letters)")
 	f.StringVar(&opts.rootfs, "rootfs", "", "a folder with a root file system that has the agent, instead of this machine's programs")
 	return cmd
+}
+
+// noPromptHere refuses words: who writes a prompt there must not get another one.
+func noPromptHere(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("the prompt comes from a file, not from the command line: %q", args[0]), "write it to PROMPT.md, or name another file with --prompt FILE"}
 }
 
 // addFlags adds the flags that both commands have.
@@ -89,20 +97,35 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 func addLimitFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("max-cost-usd", "", "most that model calls may cost, such as 2.50")
-	f.String("max-tokens", "", "most tokens of all model calls")
-	f.String("max-iterations", "", "most iterations")
-	f.String("max-time", "", "most time, such as 8h")
+	f.String("max-tokens", "", "most tokens of all model calls; 0 for no limit")
+	f.String("max-iterations", "", "most iterations; 0 for no limit")
+	f.String("max-time", "", "most time, such as 8h; 0 for no limit")
+}
+
+// chooseRunID is the id that the user wants, or one of our own.
+func chooseRunID(wanted string) (string, error) {
+	if wanted == "" {
+		return rundir.NewID(time.Now()), nil
+	}
+	err := rundir.CheckID(wanted)
+	if wanted == latestRun {
+		err = fmt.Errorf("%q means the newest run, whatever its id", latestRun)
+	}
+	if err != nil {
+		return "", usageError{err, "--id takes a name such as refactor-2"}
+	}
+	return wanted, nil
 }
 
 // startRun makes a run and takes it to its end.
 func startRun(ctx context.Context, w World, opts runOptions) error {
-	plan, err := newPlan(ctx, w, opts)
+	id, err := chooseRunID(opts.id)
 	if err != nil {
 		return err
 	}
-	id := opts.id
-	if id == "" {
-		id = rundir.NewID(time.Now())
+	plan, err := newPlan(ctx, w, opts)
+	if err != nil {
+		return err
 	}
 	run, err := rundir.Create(plan.root, id, plan.spec, plan.options())
 	var exists *rundir.ExistsError
@@ -112,5 +135,6 @@ func startRun(ctx context.Context, w World, opts runOptions) error {
 	if err != nil {
 		return fmt.Errorf("making the run: %w", err)
 	}
+	defer hideRecord(plan.spec.Project, plan.root)()
 	return plan.execute(ctx, run, plan.firstState(id))
 }

@@ -82,10 +82,7 @@ func (p *plan) mounts(run *rundir.Run) ([]sandbox.Mount, error) {
 	if err := os.MkdirAll(cover, 0o755); err != nil {
 		return nil, fmt.Errorf("making an empty folder: %w", err)
 	}
-	for _, root := range p.coveredRoots() {
-		mounts = append(mounts, sandbox.Mount{Source: cover, Target: root, ReadOnly: true})
-	}
-	return mounts, nil
+	return append(mounts, p.cover.mounts(cover)...), nil
 }
 
 // checkBox refuses a sandbox that would show more than the user can mean.
@@ -101,7 +98,14 @@ func (p *plan) checkBox(spec sandbox.Spec, run *rundir.Run) error {
 
 // checkData refuses data that is another run, or holds one.
 func (p *plan) checkData() error {
-	if p.spec.Data == "" || !sandbox.Overlap(p.spec.Data, p.root) {
+	if p.spec.Data == "" {
+		return nil
+	}
+	held, err := p.world.knownRoots(p.spec.Data)
+	if err != nil {
+		return err
+	}
+	if len(held) == 0 && !sandbox.Overlap(p.spec.Data, p.root) {
 		return nil
 	}
 	return &sandbox.RefusedError{

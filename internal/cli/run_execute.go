@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/agent-loop/ralph/internal/agent"
 	"github.com/agent-loop/ralph/internal/loop"
@@ -111,9 +112,13 @@ func (p *plan) note(run *rundir.Run) error {
 func (x *execution) claim(ctx context.Context, b *box) error {
 	p := x.plan
 	s := &session{world: p.world, spec: b.spec, config: p.config, command: "ralph run " + x.run.ID()}
-	s.config.Sandbox.Protect = append(s.config.Sandbox.Protect, p.config.Loop.Prompt)
+	pinned, err := p.cover.pinned()
+	if err != nil {
+		return err
+	}
+	s.config.Sandbox.Protect = slices.Concat(p.config.Sandbox.Protect, []string{p.config.Loop.Prompt}, pinned)
 	if p.spec.Data != "" {
-		s.config.Sandbox.Protect = append(p.config.Sandbox.Protect, recordPaths()...)
+		s.config.Sandbox.Protect = slices.Concat(p.config.Sandbox.Protect, recordPaths())
 	}
 	state, err := p.world.stateDir()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agent-loop/ralph/internal/modeltest"
+	"github.com/agent-loop/ralph/internal/money"
 	"github.com/agent-loop/ralph/internal/rundir"
 )
 
@@ -85,7 +86,7 @@ func TestHostileHands(t *testing.T) {
 		t.Parallel()
 		l := newHostileLab(t, `exec 2>&1
 cat .ralph/runs/*/spec.json .ralph/runs/*/logs/events.jsonl && echo LEAK""ED
-find .ralph -type f | grep . && echo LEAK""ED
+find .ralph -type f | grep -v .gitignore && echo LEAK""ED
 for f in PROMPT.md ralph.toml .ralph/x .ralph/runs/x .git/hooks/x .git/config; do echo evil >>$f && echo LEAK""ED $f; done
 mv .ralph away && echo LEAK""ED
 mv PROMPT.md away && echo LEAK""ED
@@ -234,8 +235,11 @@ func TestTheProviderSaysNo(t *testing.T) {
 		server := modeltest.New(t, work.Forever())
 		got := l.ralph("run", "--upstream", server.URL, "--max-cost-usd", "0.5")
 		a := l.read()
-		if got.code != 3 || a.state.Status != rundir.Limit || a.state.CostUSD > 500_000_000 || a.state.CostUSD == 0 {
+		if got.code != 3 || a.state.Status != rundir.Limit || a.state.CostUSD == 0 {
 			t.Fatalf("exit %d, %s, %v\n%s%s", got.code, a.state.Status, a.state.CostUSD, got.stdout, got.stderr)
+		}
+		if spent := money.USD(len(server.Calls())) * 52 * money.Dollar / 1000; spent > money.Dollar/2 || spent != a.state.CostUSD {
+			t.Errorf("the server was paid %v, the record says %v", spent, a.state.CostUSD)
 		}
 		next := modeltest.New(t, threeFiles(len(a.iterations)+1)...)
 		if got := l.ralph("resume", "--upstream", next.URL, "--max-cost-usd", "5"); got.code != 0 {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
 // A run's spec says whose credentials are used and what runs where, as the user
@@ -78,22 +80,51 @@ func (w World) forget(k knownRun) error {
 	return nil
 }
 
+// knownRoots are the folders in dir that hold runs of this user: an agent that works
+// there must not see them, and could have a later resume obey what it writes.
+func (w World) knownRoots(dir string) ([]string, error) {
+	notes, err := w.knownDir()
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(notes, "*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("looking at known runs: %w", err)
+	}
+	var roots []string
+	for _, file := range files {
+		k, err := readKnownRun(file)
+		if err != nil {
+			return nil, err
+		}
+		root := filepath.Dir(k.Run)
+		if info, err := os.Lstat(root); err == nil && info.IsDir() && sandbox.Within(root, dir) {
+			roots = append(roots, root)
+		}
+	}
+	return roots, nil
+}
+
+func readKnownRun(file string) (k knownRun, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return k, fmt.Errorf("looking for the note of the run: %w", err)
+	}
+	if err := json.Unmarshal(text, &k); err != nil {
+		return k, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return k, nil
+}
+
 // knows tells whether this user started the run, with this very spec.
 func (w World) knows(k knownRun) (bool, error) {
 	dir, err := w.knownDir()
 	if err != nil {
 		return false, err
 	}
-	text, err := os.ReadFile(k.path(dir))
+	noted, err := readKnownRun(k.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("looking for the note of the run: %w", err)
-	}
-	var noted knownRun
-	if err := json.Unmarshal(text, &noted); err != nil {
-		return false, fmt.Errorf("reading %s: %w", k.path(dir), err)
-	}
-	return noted == k, nil
+	return err == nil && noted == k, err
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -33,8 +32,9 @@ type plan struct {
 	info   sandbox.Info
 	limits rundir.Limits
 	masker *secret.Masker
-	fresh  bool // the run does not exist yet
-	models bool // the agent gets its model API
+	fresh  bool  // the run does not exist yet
+	models bool  // the agent gets its model API
+	cover  cover // over the runs in the project
 	notes  []string
 }
 
@@ -56,6 +56,9 @@ func newPlan(ctx context.Context, w World, opts runOptions) (*plan, error) {
 			return nil, err
 		}
 		p.root = filepath.Join(dir, researchFolder)
+	}
+	if err := checkRunsFolder(p.root, dir); err != nil {
+		return nil, err
 	}
 	if err := p.settle(ctx); err != nil {
 		return nil, err
@@ -95,6 +98,27 @@ func dataFolder(path string) (string, error) {
 
 // settle chooses agent and engine, and checks what the loop will need.
 func (p *plan) settle(ctx context.Context) (err error) {
+	if err := p.chooseAgent(); err != nil {
+		return err
+	}
+	if p.limits, err = runLimits(p.config.Budget); err != nil {
+		return err
+	}
+	if p.cover, err = p.world.newCover(p.spec.Project, p.config, p.root); err != nil {
+		return err
+	}
+	if err := p.checkPrompt(); err != nil {
+		return err
+	}
+	if err := p.choosePlace(ctx); err != nil {
+		return err
+	}
+	p.noteSetup()
+	return nil
+}
+
+// chooseAgent finds out who works.
+func (p *plan) chooseAgent() (err error) {
 	if p.config.OnHost() {
 		return usageError{errors.New("the configuration turns the sandbox off, and this ralph runs no agent without one"), "pass --engine auto"}
 	}
@@ -104,12 +128,11 @@ func (p *plan) settle(ctx context.Context) (err error) {
 	if p.who.Name == "command" && len(p.config.Agent.Command) == 0 {
 		return usageError{errors.New("the agent \"command\" has no command"), `set it in ralph.toml: [agent] command = ["my-agent", "--flag"]`}
 	}
-	if p.limits, err = runLimits(p.config.Budget); err != nil {
-		return err
-	}
-	if err := p.checkPrompt(); err != nil {
-		return err
-	}
+	return nil
+}
+
+// choosePlace finds the engine, and whether the agent gets its models there.
+func (p *plan) choosePlace(ctx context.Context) error {
 	engines, _, err := p.world.engines()
 	if err != nil {
 		return err
@@ -117,11 +140,8 @@ func (p *plan) settle(ctx context.Context) (err error) {
 	if p.engine, p.info, err = chooseEngine(ctx, engines, p.config.Sandbox.Engine); err != nil {
 		return err
 	}
-	if p.models, err = p.needsModels(ctx); err != nil {
-		return err
-	}
-	p.noteSetup()
-	return nil
+	p.models, err = p.needsModels(ctx)
+	return err
 }
 
 // needsModels tells whether the agent gets a model API. One that ralph knows does;
@@ -203,6 +223,9 @@ func (p *plan) noteSetup() {
 	if p.config.Validation.Command == "" {
 		p.notes = append(p.notes, "there is no validation command, so that done is the agent's word; set one in ralph.toml: [validation] command = \"...\"")
 	}
+	if len(p.config.Validation.Trusted) > 0 {
+		p.notes = append(p.notes, "validation.trusted is not obeyed yet: keep the agent from its checks with [sandbox] protect")
+	}
 	if _, err := os.Lstat(filepath.Join(p.spec.Project, ".git")); err != nil && p.spec.Data == "" {
 		p.notes = append(p.notes, "the project is no git repository: what the agent changes cannot be taken back")
 	}
@@ -227,13 +250,16 @@ func (p *plan) model() string {
 	return p.who.Model
 }
 
-// coveredRoots are the folders of runs that lie in the workspace, which the agent
-// must not see.
-func (p *plan) coveredRoots() []string {
-	roots := []string{p.root}
-	for _, root := range rootsIn(p.spec.Project, p.config.Run.Folder) {
-		roots = append(roots, root.path)
+// checkRunsFolder refuses a folder of runs in the project that is a link, or lies
+// behind one: a repository can bring it, and runs would be written elsewhere.
+func checkRunsFolder(root, project string) error {
+	if !sandbox.Within(root, project) {
+		return nil
 	}
-	slices.Sort(roots)
-	return slices.DeleteFunc(slices.Compact(roots), func(root string) bool { return !sandbox.Within(root, p.spec.Project) })
+	for at := root; at != project; at = filepath.Dir(at) {
+		if info, err := os.Lstat(at); err == nil && !info.IsDir() {
+			return usageError{fmt.Errorf("runs cannot be kept in %s: it is a link or no folder", at), "move it away, or name another place in your own configuration: [run] folder"}
+		}
+	}
+	return nil
 }

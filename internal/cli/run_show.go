@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -62,7 +61,7 @@ func (x *execution) tell(ctx context.Context, stop rundir.Stop) {
 	}
 	_, checkpoint, _ := x.run.LastCheckpoint()
 	message := notify.Message{
-		Run: x.run.ID(), Status: string(stop.Status), Reason: stop.Reason, Project: x.plan.spec.Project, Agent: x.plan.who.Name,
+		Run: x.run.ID(), Status: string(stop.Status), Reason: string(x.plan.masker.Mask([]byte(stop.Reason))), Project: x.plan.spec.Project, Agent: x.plan.who.Name,
 		Iteration: x.run.Iterated(), CostUSD: x.run.Spent().CostUSD.String(), Question: checkpoint.Question,
 		Next: "ralph show " + x.run.ID(), At: time.Now(),
 	}
@@ -107,7 +106,7 @@ func (x *execution) conclude(stop rundir.Stop, err error) error {
 		return orElse(err, openErr)
 	}
 	defer reader.Close()
-	if err := printEnd(x.plan.world.Out, reader, x.plan.opts.json); err != nil {
+	if err := x.plan.world.printEnd(reader, x.plan.opts.json); err != nil {
 		fmt.Fprintln(x.plan.world.Err, "ralph: note:", err)
 	}
 	if err != nil {
@@ -129,7 +128,7 @@ func orElse(err, other error) error {
 	return other
 }
 
-func printEnd(out io.Writer, reader *rundir.Reader, asJSON bool) error {
+func (w World) printEnd(reader *rundir.Reader, asJSON bool) error {
 	state, err := reader.State()
 	if err != nil {
 		return err
@@ -137,7 +136,7 @@ func printEnd(out io.Writer, reader *rundir.Reader, asJSON bool) error {
 	if asJSON {
 		text, err := view.JSON(state)
 		if err == nil {
-			_, err = fmt.Fprintf(out, "%s\n", text)
+			_, err = fmt.Fprintf(w.Out, "%s\n", text)
 		}
 		return err
 	}
@@ -149,8 +148,8 @@ func printEnd(out io.Writer, reader *rundir.Reader, asJSON bool) error {
 		iterations = append(iterations, it)
 	}
 	_, checkpoint, err := reader.LastCheckpoint()
-	file, ok := out.(*os.File)
-	view.Closing(out, state, iterations, checkpoint, ok && term.IsTerminal(int(file.Fd())))
+	screen := w.screenWidth()
+	view.Closing(w.Out, state, iterations, checkpoint, screen, screen > 0 && w.Getenv("NO_COLOR") == "")
 	return err
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,7 +41,23 @@ func readSpec(r *rundir.Reader) (runSpec, error) {
 	if spec.Version != specVersion {
 		return spec, fmt.Errorf("the run was made by another version of ralph, %s", spec.Ralph)
 	}
-	return spec, nil
+	state, err := r.State()
+	if err == nil && len(state.Resumes) > 0 {
+		spec.takeLimits(state.Resumes[len(state.Resumes)-1].Limits)
+	}
+	return spec, err
+}
+
+// takeLimits puts the limits of the last resume in the place of those that the run
+// was started with: who gave it more room once need not say so again.
+func (s *runSpec) takeLimits(l rundir.Limits) {
+	if s.Settings == nil {
+		s.Settings = map[string][]string{}
+	}
+	s.Settings["budget.max_cost_usd"] = []string{strings.TrimPrefix(l.MaxCostUSD.String(), "$")}
+	s.Settings["budget.max_tokens"] = []string{fmt.Sprint(l.MaxTokens)}
+	s.Settings["budget.max_iterations"] = []string{fmt.Sprint(l.MaxIterations)}
+	s.Settings["budget.max_time"] = []string{fmt.Sprintf("%ds", l.MaxTimeSeconds)}
 }
 
 // runLimits are the limits of a whole run.

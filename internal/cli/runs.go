@@ -120,7 +120,8 @@ func runsRoots(w World, dir string) ([]runRoot, error) {
 			return roots, nil
 		}
 		if filepath.Dir(at) == at {
-			return []runRoot{{path: under(start, folder)}}, nil
+			none := under(start, folder)
+			return []runRoot{{path: none}}, checkRunsFolder(none, start)
 		}
 	}
 }
@@ -129,7 +130,7 @@ func runsRoots(w World, dir string) ([]runRoot, error) {
 func rootsIn(project, folder string) []runRoot {
 	var roots []runRoot
 	own, research := under(project, folder), filepath.Join(project, researchFolder)
-	if info, err := os.Stat(own); err == nil && info.IsDir() {
+	if info, err := os.Stat(own); err == nil && info.IsDir() && checkRunsFolder(own, project) == nil {
 		roots = append(roots, runRoot{path: own})
 	}
 	if shared := (runRoot{research, true}); own != research && shared.hasRuns() {

@@ -33,30 +33,14 @@ func (s *shell) private(state string, begun agent.Interaction) ([]sandbox.Mount,
 	if err := os.MkdirAll(shells, 0o711); err != nil {
 		return nil, fmt.Errorf("making the folder of shells: %w", err)
 	}
-	mounts, err := s.covers(shells)
-	if err != nil || begun.Keeps == "" {
-		return mounts, err
+	if begun.Keeps == "" {
+		return nil, nil
 	}
 	folder := filepath.Join(shells, s.folderName())
 	if err := prepareFolder(folder, begun.Settings); err != nil {
 		return nil, fmt.Errorf("preparing the agent's sessions in %s: %w", folder, err)
 	}
-	return append(mounts, sandbox.Mount{Source: folder, Target: path.Join(sandbox.Home, begun.Keeps)}), nil
-}
-
-// covers hide the runs of the project.
-func (s *shell) covers(shells string) ([]sandbox.Mount, error) {
-	nothing := filepath.Join(shells, coverFolder)
-	if err := os.MkdirAll(nothing, 0o755); err != nil {
-		return nil, fmt.Errorf("making an empty folder: %w", err)
-	}
-	var mounts []sandbox.Mount
-	for _, root := range s.coveredRoots() {
-		if info, err := os.Lstat(root); err == nil && info.IsDir() { // or there is nothing to hide
-			mounts = append(mounts, sandbox.Mount{Source: nothing, Target: root, ReadOnly: true})
-		}
-	}
-	return mounts, nil
+	return []sandbox.Mount{{Source: folder, Target: path.Join(sandbox.Home, begun.Keeps)}}, nil
 }
 
 // folderName is that of the project and the agent together: agents do not read

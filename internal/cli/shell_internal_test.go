@@ -21,7 +21,7 @@ func TestSettingsOfAHostileAgent(t *testing.T) {
 		"nothing":       {func(string, string) error { return nil }, ""},
 		"settings":      {func(_, file string) error { return os.WriteFile(file, []byte("mine"), 0o644) }, "mine"},
 		"a link out":    {func(_, file string) error { return os.Symlink(outside, file) }, ""},
-		"a link inside": {func(folder, file string) error { return os.Symlink("other", file) }, ""},
+		"a link inside": {func(_, file string) error { return os.Symlink("other", file) }, ""},
 		"a folder": {func(_, file string) error {
 			return os.MkdirAll(filepath.Join(file, "full", "of", "folders"), 0o755)
 		}, ""},

@@ -48,28 +48,14 @@ func newShell(ctx context.Context, w World, opts shellOptions) (*shell, error) {
 }
 
 // settle chooses agent and engine.
-func (s *shell) settle(ctx context.Context) (err error) {
-	if s.config.OnHost() {
-		return usageError{errors.New("the configuration turns the sandbox off, and this ralph runs no agent without one"), "pass --engine auto"}
-	}
-	if s.who, err = agent.Find(s.config.Agent.Name); err != nil {
-		return usageError{err, ""}
-	}
-	if s.who.Name == "command" && len(s.config.Agent.Command) == 0 {
-		return usageError{errors.New("the agent \"command\" has no command"), `set it in ralph.toml: [agent] command = ["my-agent", "--flag"]`}
+func (s *shell) settle(ctx context.Context) error {
+	if err := s.chooseAgent(); err != nil {
+		return err
 	}
 	if err := s.checkScreen(); err != nil {
 		return err
 	}
-	engines, _, err := s.world.engines()
-	if err != nil {
-		return err
-	}
-	if s.engine, s.info, err = chooseEngine(ctx, engines, s.config.Sandbox.Engine); err != nil {
-		return err
-	}
-	s.models, err = s.needsModels(ctx)
-	return err
+	return s.choosePlace(ctx)
 }
 
 // checkScreen refuses, before anything is made, an agent that nobody could see. It
@@ -150,7 +136,7 @@ func (s *shell) command(begun agent.Interaction) (sandbox.Command, error) {
 	cmd := sandbox.Command{Args: begun.Argv, Env: begun.Env, Stdin: s.world.In, Stdout: s.world.Out, Stderr: s.world.Err}
 	typed, shown := isTerminal(s.world.In), isTerminal(s.world.Out)
 	switch {
-	case begun.Screen && !(typed && shown):
+	case begun.Screen && (!typed || !shown):
 		return cmd, usageError{
 			fmt.Errorf("%s draws on a terminal, and the input or the output is none", s.who.Name),
 			fmt.Sprintf("without one: ralph shell PATH --agent %s -- %s", s.who.Name, s.who.HeadlessExample()),
@@ -183,6 +169,13 @@ func (s *shell) run(ctx context.Context, spec sandbox.Spec, begun agent.Interact
 	}
 	one := &session{world: s.world, spec: spec, config: s.config, command: "ralph shell", verbose: s.verbose}
 	one.say("engine %s %s: %s", s.info.Engine, s.info.Version, s.info.Boundary)
+	covered, err := s.world.newCover(s.spec.Project, s.config)
+	if err == nil {
+		err = covered.apply(s.world, one)
+	}
+	if err != nil {
+		return err
+	}
 	release, err := one.claim(ctx, state)
 	defer func() { err = errors.Join(err, release()) }()
 	if err != nil {

@@ -155,12 +155,12 @@ func TestShellWithClaude(t *testing.T) {
 			first.say("what is the answer")
 			first.until("it is fortytwo")
 			first.untilMatch(turnEnd)
+			d.awaitKept("it is fortytwo")
 			first.say("/exit")
 			if code := first.end(); code != 0 {
 				t.Errorf("exit code %d\n%s", code, first.text())
 			}
 			checkScreen(t, first)
-			d.checkKept("it is fortytwo")
 			for _, call := range server.Calls() {
 				if call.Header.Get(test.header) != test.value {
 					t.Errorf("a call came with %v", call.Header)
@@ -210,11 +210,21 @@ func (d *desk) checkNothingLeft() {
 	}
 }
 
-// checkKept: the session that was is kept, where no project is.
-func (d *desk) checkKept(text string) {
+// awaitKept waits until a text is in a session that is kept, where no project is:
+// Claude Code writes it some time after it has shown it.
+func (d *desk) awaitKept(text string) {
 	d.t.Helper()
-	if out, err := exec.Command("grep", "-rl", "--include=*.jsonl", text, filepath.Join(d.state, "shells")).CombinedOutput(); err != nil {
-		d.t.Fatalf("the session is not kept: %v %s", err, out)
+	deadline := time.After(time.Minute)
+	for {
+		out, err := exec.Command("grep", "-rl", "--include=*.jsonl", text, filepath.Join(d.state, "shells")).CombinedOutput()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			d.t.Fatalf("the session is not kept: %v %s", err, out)
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
 }
 

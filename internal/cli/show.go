@@ -142,7 +142,7 @@ func newRunDetail(r view.Run, spec jsontext.Value) runDetail {
 	return runDetail{
 		runEntry: newRunEntry(r.Summary, r.Path), Holder: r.Holder, EventsHead: r.EventsHead,
 		Iterations: r.Iterations, Checkpoint: r.Checkpoint, AnswerFile: r.AnswerFile,
-		AgentDiffers: differs, Next: view.Next(r.Summary), Problems: r.Problems, Spec: spec,
+		AgentDiffers: differs, Next: view.Next(r.Summary, r.Checkpoint.Question), Problems: r.Problems, Spec: spec,
 	}
 }
 

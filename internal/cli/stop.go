@@ -163,7 +163,7 @@ func notWritten(reader *rundir.Reader) error {
 		return badRecord(err, reader.ID())
 	}
 	err = errors.New("nobody works on this run: " + view.Sentence(r.Summary, maxSentence))
-	if next := view.Next(r.Summary); len(next) > 0 {
+	if next := view.Next(r.Summary, r.Checkpoint.Question); len(next) > 0 {
 		return hinted{err, "to go on: " + next[len(next)-1]}
 	}
 	return hinted{err, "ralph show " + reader.ID() + " tells how"}
@@ -202,7 +202,7 @@ func reportAsked(w World, opts askOptions, reader *rundir.Reader, live bool) err
 		return nil
 	}
 	fmt.Fprintln(w.Out, view.Sentence(s, maxSentence))
-	for _, command := range view.Next(s) {
+	for _, command := range view.Next(s, "") {
 		fmt.Fprintln(w.Err, "ralph: hint: next:", command)
 	}
 	return nil

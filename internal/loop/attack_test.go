@@ -2,7 +2,10 @@ package loop
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,9 +20,9 @@ func TestASweepThatIsHeldUp(t *testing.T) {
 	bubble(t, "for ever", func(t *testing.T) {
 		r := newRig(t, says("more"), says(complete))
 		r.loop.Rules.KeepSandbox = true
-		held := 0
+		var held atomic.Int32
 		r.engine.Program("sh", func(ctx context.Context, p *sandboxtest.Process) int {
-			if held++; held == 1 {
+			if held.Add(1) == 1 {
 				return hangs(ctx, p)
 			}
 			return 0
@@ -86,6 +89,111 @@ func TestDoneIsValidatedInANewSandbox(t *testing.T) {
 			}
 			if last := h.iterations()[tt.iterations-1]; last.Validated == nil || *last.Validated != tt.honest {
 				t.Errorf("the iteration says %+v", last)
+			}
+		})
+	}
+}
+
+// A tool can print lines into its agent's output. A session with a name of
+// megabytes is nobody's, and the checkpoint goes without it.
+func TestForgedSession(t *testing.T) {
+	const result = `{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"` + complete + `","terminal_reason":"completed","stop_reason":"end_turn"}`
+	for name, session := range map[string]string{"short": "a1", "long": strings.Repeat("x", 5<<20)} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, prints(`{"type":"system","subtype":"init","session_id":"`+session+`"}`+"\n"+result+"\n", 0)).claude()
+			r.expect(rundir.Done, "", 1)
+			_, c, err := r.loop.Run.LastCheckpoint()
+			must(t, err)
+			if (c.SessionID == session) != (name == "short") {
+				t.Errorf("the checkpoint has a session of %d bytes", len(c.SessionID))
+			}
+		})
+	}
+}
+
+// What an agent leaves where its successor's files belong, a pipe or a folder, does
+// not hold the run up: the next one gets a new sandbox.
+func TestFilesThatCannotBePlaced(t *testing.T) {
+	for name, placing := range map[string]act{"a pipe": hangs, "a folder": exits(1)} {
+		bubble(t, name, func(t *testing.T) {
+			r := newRig(t, says("no events"))
+			r.loop.Agent = find(t, "codex")
+			r.loop.Rules.KeepSandbox, r.loop.Rules.MaxErrors = true, 0
+			r.loop.State.Limits.MaxIterations = 2
+			var placed atomic.Int32
+			r.engine.Program("sh", func(ctx context.Context, p *sandboxtest.Process) int {
+				if !strings.Contains(strings.Join(p.Args, " "), "mkdir -p") {
+					return 0 // the sweep
+				}
+				if placed.Add(1) == 2 {
+					return placing(ctx, p)
+				}
+				return 0
+			})
+			began := time.Now()
+			r.expect(rundir.Limit, "", 2)
+			if took := time.Since(began); placed.Load() != 3 || took > 2*placeTimeout {
+				t.Errorf("placed %d times in %v", placed.Load(), took)
+			}
+			if n := len(events[rundir.Launch](r, rundir.EventLaunch)); n != 2 {
+				t.Errorf("%d sandboxes, want 2", n)
+			}
+		})
+	}
+}
+
+// A run that came from elsewhere can have a link where the answer is looked for. It
+// is neither followed nor written through.
+func TestAnswersBehindLinks(t *testing.T) {
+	run := t.TempDir()
+	other := filepath.Join(t.TempDir(), "other")
+	const content = "mine\n---\nsecret\n"
+	must(t, os.Mkdir(filepath.Join(run, "logs"), 0o700), os.WriteFile(other, []byte(content), 0o600))
+	question := filepath.Join(run, filepath.FromSlash(questionFile))
+	must(t, os.Symlink(other, question))
+	if answer, err := ReadAnswer(run); err == nil || answer != "" {
+		t.Errorf("read %q, %v", answer, err)
+	}
+	if err := WriteAnswer(run, "yes"); err == nil {
+		t.Error("written to a link")
+	}
+	must(t, os.Remove(question), os.WriteFile(filepath.Join(run, "logs", "inside"), []byte(content), 0o600), os.Symlink("inside", question))
+	if answer, err := ReadAnswer(run); err == nil || answer != "" {
+		t.Errorf("read %q from another file of the run, %v", answer, err)
+	}
+	must(t, os.Remove(question), os.Symlink(other, question+".new"))
+	must(t, WriteAnswer(run, "yes"))
+	if answer, err := ReadAnswer(run); err != nil || answer != "yes" {
+		t.Errorf("read %q, %v", answer, err)
+	}
+	if text, err := os.ReadFile(other); err != nil || string(text) != content {
+		t.Errorf("the other file holds %q, %v", text, err)
+	}
+}
+
+// The validation runs what an agent wrote. What that does to the task file after
+// everything else was looked at is put back before the run ends.
+func TestTasksChangedByTheLastValidation(t *testing.T) {
+	for name, code := range map[string]int{"it passes": 0, "it fails": 1} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.write("prd.json", `{"userStories": [{"id": "US-1", "title": "hard", "passes": false}]}`)
+			r.script(func(ctx context.Context, p *sandboxtest.Process) int {
+				r.write("prd.json", `{"userStories": [{"id": "US-1", "title": "hard", "passes": true}]}`)
+				return says(complete)(ctx, p)
+			})
+			r.engine.Program("sh", func(_ context.Context, p *sandboxtest.Process) int {
+				if len(r.live) < 2 || !strings.Contains(strings.Join(p.Args, " "), "the check") {
+					return 0
+				}
+				r.write("prd.json", `{"userStories": [{"id": "US-1", "title": "easy", "passes": true}]}`)
+				return code
+			})
+			r.loop.Rules.KeepSandbox, r.loop.Rules.Validation, r.loop.Rules.Tasks = true, "the check", "prd.json"
+			r.loop.State.Limits.MaxIterations = 1
+			r.execute(t.Context())
+			if text := r.read("prd.json"); !strings.Contains(text, "hard") || len(r.live) != 2 {
+				t.Errorf("after %d sandboxes the task file says %s", len(r.live), text)
 			}
 		})
 	}

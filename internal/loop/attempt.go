@@ -29,18 +29,15 @@ func (a attempt) turns() int {
 // try starts the agent and waits for its end, which the watchdog may bring about.
 // The error is what keeps the run from going on.
 func (r *runner) try(ctx context.Context, it *iteration) error {
-	box, err := r.sandbox(ctx, it.n)
-	if err != nil {
-		return err
-	}
 	t := r.Task
 	t.Prompt, t.MaxTurns = it.prompt, r.Rules.MaxTurns
 	cmd, err := r.Agent.Invocation(t)
 	if err != nil {
 		return err
 	}
-	if err := placeFiles(ctx, box, cmd.Files); err != nil {
-		return fmt.Errorf("putting the agent's files in place: %w", err)
+	box, err := r.furnished(ctx, it.n, cmd.Files)
+	if err != nil {
+		return err
 	}
 	began := time.Now()
 	out := newOutput(r, it.n, r.Agent.Parser())
@@ -132,11 +129,38 @@ func (r *runner) watched(ctx context.Context, box sandbox.Sandbox, cmd agent.Com
 	return code, why, err
 }
 
-// placeFiles writes the files that an agent wants to find inside.
+// furnished is a sandbox with the files that the agent wants to find inside. One
+// that was used may have something in their place, such as a pipe that nobody
+// reads: it is given up for a new one.
+func (r *runner) furnished(ctx context.Context, n int, files map[string]string) (sandbox.Sandbox, error) {
+	for {
+		used := r.box != nil
+		box, err := r.sandbox(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if err = placeFiles(ctx, box, files); err == nil {
+			return box, nil
+		}
+		if !used || ctx.Err() != nil {
+			return nil, fmt.Errorf("putting the agent's files in place: %w", err)
+		}
+		if err := r.closeBox("the agent's files cannot be put in place"); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// placeTimeout bounds what takes no time.
+const placeTimeout = 10 * time.Second
+
+// placeFiles writes files inside.
 func placeFiles(ctx context.Context, box sandbox.Sandbox, files map[string]string) error {
+	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
+	defer cancel()
 	for path, content := range files {
 		code, err := box.Exec(ctx, sandbox.Command{
-			Args:  []string{"sh", "-c", `mkdir -p "$(dirname "$1")" && cat >"$1"`, "sh", path},
+			Args:  []string{"sh", "-c", `mkdir -p "${1%/*}" && cat >"$1"`, "sh", path},
 			Stdin: strings.NewReader(content),
 		})
 		if err != nil {

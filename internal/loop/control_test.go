@@ -41,7 +41,7 @@ func TestPauseAndStop(t *testing.T) {
 		"pause by request": {func(r *rig, _ chan struct{}, _ func()) { must(r.t, r.loop.Run.Ask(rundir.PauseRequest)) }, rundir.Paused, "paused by another process"},
 		"stop by request":  {func(r *rig, _ chan struct{}, _ func()) { must(r.t, r.loop.Run.Ask(rundir.StopRequest)) }, rundir.Stopped, "stopped by another process"},
 		"stop by context":  {func(_ *rig, _ chan struct{}, cancel func()) { cancel() }, rundir.Stopped, "stopped by a signal"},
-		"pause, then stop": {func(r *rig, pause chan struct{}, cancel func()) {
+		"pause, then stop": {func(_ *rig, pause chan struct{}, cancel func()) {
 			close(pause)
 			cancel()
 		}, rundir.Stopped, "stopped by"},

@@ -86,6 +86,9 @@ func (r *runner) claim(it *iteration) string {
 	if list := it.update.List; list != nil {
 		if it.update.Problem == nil && list.Done() {
 			passing, _ := list.Count()
+			if passing == 1 {
+				return "the one story passes"
+			}
 			return fmt.Sprintf("all %d stories pass", passing)
 		}
 		return "" // the tag alone is not believed while a story is open

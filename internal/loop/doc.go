@@ -20,7 +20,8 @@
 // How an attempt ended is told by structure: what the loop did, what the gate
 // saw, how the process ended, and last what the agent said. That the work is done
 // is never taken from the agent alone: the validation command must pass, and
-// every story of the task file, where there is one.
+// every story of the task file, where there is one. Before a run ends done it passes
+// once more in a new sandbox, so that nothing an agent left in its home has a say.
 //
 // # Time
 //

@@ -74,6 +74,8 @@ func (r *runner) prepare(ctx context.Context, it *iteration) (err error) {
 	if list := r.tasks.list(); list != nil {
 		if it.story, _ = list.Next(); it.story.ID != "" {
 			values.Task = it.story.Text()
+		} else if list.Done() {
+			values.Task = allPass
 		}
 	}
 	if it.prompt, err = prompt.Render(values); err != nil {
@@ -88,6 +90,9 @@ func (r *runner) prepare(ctx context.Context, it *iteration) (err error) {
 	r.step("prepared")
 	return err
 }
+
+// allPass is the task when the task file has none left and the work is not done.
+const allPass = "Every task of the task file is marked as passing, but the validation fails. Mend what it\nfinds, see below. If a task is not done after all, set its `passes` to false."
 
 // progressBytes is how much of the progress file goes into a prompt.
 const progressBytes = 16 << 10
@@ -145,7 +150,7 @@ func (r *runner) check(ctx context.Context, it *iteration) error {
 	}
 	it.changed = it.before.changes(after)
 	if r.Rules.Validation != "" && it.worthChecking() {
-		if it.checked, err = r.validate(ctx, it.n); err != nil {
+		if it.checked, err = r.validate(ctx, it.n, false); err != nil {
 			return err
 		}
 	}
@@ -216,6 +221,9 @@ func (r *runner) nextCheckpoint(it *iteration, stop rundir.Stop) rundir.Checkpoi
 	if stop.Status == rundir.Done {
 		c.Done = stop.Reason
 	}
+	if len(c.SessionID) > maxSession { // no agent's: a line that something else printed
+		c.SessionID = ""
+	}
 	if it.asks() {
 		c.Question = it.attempt.outcome.Marker.Text
 	}
@@ -226,5 +234,9 @@ func (r *runner) nextCheckpoint(it *iteration, stop rundir.Stop) rundir.Checkpoi
 	return c
 }
 
-// maxSummary is how much of the agent's last words is kept.
-const maxSummary = 8 << 10
+const (
+	// maxSummary is how much of the agent's last words is kept.
+	maxSummary = 8 << 10
+	// maxSession is longer than the name that any agent gives to a session.
+	maxSession = 256
+)

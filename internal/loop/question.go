@@ -50,14 +50,21 @@ func asks(what, text string) rundir.Stop {
 }
 
 // putQuestion puts a question where a person can answer it, once the checkpoint
-// has it: the answer to the one before would be lost otherwise.
+// has it: the answer to the one before would be lost otherwise. It is taken from
+// there, where no secret is in it.
 func (r *runner) putQuestion(it *iteration) {
 	if !it.asks() {
 		return
 	}
-	m := it.attempt.outcome.Marker
-	q := rundir.Question{Kind: string(m.Kind), Text: m.Text, File: filepath.Join(r.Run.Path(), filepath.FromSlash(questionFile))}
-	if err := writeQuestion(q); err != nil {
+	_, saved, err := r.Run.LastCheckpoint()
+	q := rundir.Question{
+		Kind: string(it.attempt.outcome.Marker.Kind), Text: saved.Question,
+		File: filepath.Join(r.Run.Path(), filepath.FromSlash(questionFile)),
+	}
+	if err == nil {
+		err = writeQuestion(q)
+	}
+	if err != nil {
 		r.note(rundir.EventNote, it.n, rundir.Note{Text: err.Error()})
 	}
 	r.note(rundir.EventQuestion, it.n, q)
@@ -80,16 +87,50 @@ func visible(text string) string {
 	return strings.ReplaceAll(text, answerLine, "- -")
 }
 
-// replace writes a file beside and renames it into place.
+// replace writes a file beside and renames it into place. A run that came from
+// elsewhere can have a link there.
 func replace(path, text string) error {
 	beside := path + ".new"
-	if err := os.WriteFile(beside, []byte(text), 0o600); err != nil {
+	_ = os.Remove(beside) // or the next step says why not
+	file, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
 		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
 	}
-	if err := os.Rename(beside, path); err != nil {
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(beside, path)
+	}
+	if err != nil {
 		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
 	}
 	return nil
+}
+
+// readQuestion returns what is in the file of question and answer, or nothing where
+// there is none. No link is followed, nor is a pipe waited for.
+func readQuestion(run string) (string, error) {
+	root, err := os.OpenRoot(run)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	info, err := root.Lstat(questionFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is a link or no regular file", questionFile)
+	}
+	if err != nil {
+		return "", err
+	}
+	file, err := root.Open(questionFile)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxAnswer))
+	return string(text), err
 }
 
 // ReadAnswer returns what a person wrote below the question of a run, given its
@@ -101,19 +142,11 @@ func ReadAnswer(run string) (string, error) {
 
 // readAnswer returns the question as well, as it stands there.
 func readAnswer(run string) (rundir.Answer, error) {
-	file, err := os.Open(filepath.Join(run, filepath.FromSlash(questionFile)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return rundir.Answer{}, nil
-	}
+	text, err := readQuestion(run)
 	if err != nil {
 		return rundir.Answer{}, fmt.Errorf("reading the answer: %w", err)
 	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxAnswer))
-	if err != nil {
-		return rundir.Answer{}, fmt.Errorf("reading the answer: %w", err)
-	}
-	unix := strings.ReplaceAll(string(text), "\r\n", "\n") // some editors
+	unix := strings.ReplaceAll(text, "\r\n", "\n") // some editors
 	above, answer, _ := strings.Cut(unix, "\n"+answerLine+"\n")
 	question, _, _ := strings.Cut(above, howToAnswer)
 	return rundir.Answer{Question: strings.TrimSpace(question), Answer: strings.TrimSpace(answer)}, nil
@@ -123,11 +156,11 @@ func readAnswer(run string) (rundir.Answer, error) {
 // person would with an editor. It is read when the run is taken up.
 func WriteAnswer(run, answer string) error {
 	path := filepath.Join(run, filepath.FromSlash(questionFile))
-	question, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	question, err := readQuestion(run)
+	if err != nil {
 		return fmt.Errorf("writing the answer: %w", err)
 	}
-	before, _, _ := strings.Cut(string(question), "\n"+answerLine+"\n")
+	before, _, _ := strings.Cut(question, "\n"+answerLine+"\n")
 	return replace(path, before+"\n"+answerLine+"\n"+answer+"\n")
 }
 

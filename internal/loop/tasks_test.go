@@ -94,6 +94,19 @@ func TestTheNextStoryIsInThePrompt(t *testing.T) {
 	}
 }
 
+// When no story is left but the work is not valid, the prompt says what there is to do.
+func TestTheValidationIsTheTaskWhenNoStoryIsLeft(t *testing.T) {
+	r := tasksRig(t)
+	r.write("PROMPT.md", "do {{task}}")
+	r.script(r.writes("prd.json", stories(true, true), "more"))
+	r.loop.Rules.Validation = "false"
+	r.loop.State.Limits.MaxIterations = 2
+	r.expect(rundir.Limit, "limit of 2 iterations", 2)
+	if !strings.Contains(r.prompts[1], "do "+allPass) {
+		t.Errorf("prompts: %q", r.prompts)
+	}
+}
+
 // Who edits the file between two sessions is a person, if the run ended in order;
 // after a crash it may have been the agent.
 func TestWhoseEditItIs(t *testing.T) {

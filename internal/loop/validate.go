@@ -22,7 +22,7 @@ const (
 
 // validate runs the validation command inside. The error is what ends the run;
 // a command that fails, hangs or cannot be started is a failed validation.
-func (r *runner) validate(ctx context.Context, n int) (*rundir.Validation, error) {
+func (r *runner) validate(ctx context.Context, n int, confirms bool) (*rundir.Validation, error) {
 	box, err := r.sandbox(ctx, n)
 	if err != nil {
 		return nil, err
@@ -36,6 +36,7 @@ func (r *runner) validate(ctx context.Context, n int) (*rundir.Validation, error
 	v := &rundir.Validation{
 		Command: r.Rules.Validation, Passed: err == nil && code == 0, ExitCode: code,
 		Output: strings.ToValidUTF8(task.Shorten(captured.text(), maxFailure), "\uFFFD"), DurationMS: time.Since(began).Milliseconds(),
+		Confirms: confirms,
 	}
 	if err != nil {
 		v.Error = err.Error()
@@ -61,9 +62,17 @@ func (r *runner) confirm(ctx context.Context, it *iteration, stop rundir.Stop) (
 	if err := r.closeBox("the work is validated in a new one"); err != nil {
 		return rundir.Stop{}, err
 	}
-	checked, err := r.validate(ctx, it.n)
-	if err != nil || checked.Passed {
-		return stop, err
+	checked, err := r.validate(ctx, it.n, true)
+	if err != nil {
+		return rundir.Stop{}, err
+	}
+	// What runs there may be the agent's, and what it does to the task file would
+	// be taken for a person's edit once the run has ended.
+	if u := r.tasks.look(); u.Problem != nil || len(u.Violations) > 0 {
+		r.noteTasks(it.n, u)
+	}
+	if checked.Passed {
+		return stop, nil
 	}
 	checked.Output = confirmFailed + checked.Output
 	it.checked = checked

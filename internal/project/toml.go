@@ -26,7 +26,7 @@ func (p Project) ConfigText(agent string, protect []string) string {
 		b.WriteString("# command = \"make test\"\n")
 	}
 	if trusted := p.Trusted(); len(trusted) > 0 {
-		fmt.Fprintf(&b, "# Checks the agent must not change; they are taken from the base commit:\n# trusted = %s\n", quoteList(trusted))
+		fmt.Fprintf(&b, "# An agent can change these checks, too: %s\n# Name each file that it must not change in [sandbox] protect.\n", strings.Join(trusted, ", "))
 	}
 	return b.String()
 }

@@ -42,6 +42,9 @@ func tellsTime(id string) bool {
 	return err == nil
 }
 
+// CheckID refuses an id that no run can have.
+func CheckID(id string) error { return checkID(id) }
+
 // checkID refuses what is no plain name of a folder on every system.
 func checkID(id string) error {
 	if id == "" || len(id) > maxIDLength {

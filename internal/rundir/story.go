@@ -28,6 +28,16 @@ const (
 	EventNote       = "note"            // anything else that a reader should know; Note
 )
 
+// EventTypes lists all types of events.
+func EventTypes() []string {
+	return []string{
+		EventCreated, EventStart, EventStop, EventRepair, EventLaunch, EventLanded, EventBegin, EventOutcome,
+		EventIteration, EventAgent, EventAgentError, EventAgentExit, EventOutput, EventGate, EventCharge, EventFiles,
+		EventValidation, EventTask, EventWait, EventBreaker, EventQuestion, EventAnswer, EventRequest, EventNotify,
+		EventNote, EventCheckpoint, EventState,
+	}
+}
+
 // Start is how a process takes a run up.
 type Start struct {
 	Version string   `json:"version"`          // of ralph
@@ -117,6 +127,7 @@ type Validation struct {
 	Output     string `json:"output,omitzero"` // its beginning and its end
 	Error      string `json:"error,omitzero"`  // it could not be run, or not to its end
 	DurationMS int64  `json:"duration_ms"`
+	Confirms   bool   `json:"confirms,omitzero"` // in a sandbox that no agent was in, before the run ends done
 }
 
 // Outcome is how an attempt ended.

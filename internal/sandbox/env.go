@@ -10,7 +10,8 @@ const Home = "/home/agent"
 // agent in.
 func BaseEnv(network Network) []string {
 	env := []string{
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		// The last is where Go's own installer puts it, which no shell's default has.
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin",
 		"HOME=" + Home,
 		"USER=agent",
 		"LOGNAME=agent",

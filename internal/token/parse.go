@@ -84,7 +84,7 @@ func decideKind(agent string, asked Kind, text string) (Kind, error) {
 		return "", withHint(errors.New("the credential begins like none that ralph knows"),
 			"for the token of a gateway, say --kind bearer")
 	case !known:
-		return "", fmt.Errorf("this does not begin like a %s", asked.Describe())
+		return "", fmt.Errorf("this does not begin like the kind %s (%s)", asked, asked.Describe())
 	case asked != "" && asked != f.kind:
 		return "", withHint(fmt.Errorf("this is of the kind %s (%s), not of the kind %s", f.kind, f.kind.Describe(), asked), getOne(agent))
 	}
@@ -95,7 +95,7 @@ func decideKind(agent string, asked Kind, text string) (Kind, error) {
 func checkBody(f form, text string) error {
 	whole := strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
 	if len(text) < minKeySize || !whole || strings.Contains(text, "..") {
-		return withHint(fmt.Errorf("this begins like a %s but is not a whole one", f.kind.Describe()), "copy it again; it may have been cut off or wrapped")
+		return withHint(fmt.Errorf("this begins like the kind %s (%s), but is not a whole one", f.kind, f.kind.Describe()), "copy it again; it may have been cut off or wrapped")
 	}
 	return nil
 }

@@ -15,8 +15,9 @@ const (
 
 // Closing prints how a run ended, when it ends: about twelve lines with what it
 // used and did, what the agent said last, and the commands that go on from here.
-// Colour is for terminals alone. What cannot be written is not told.
-func Closing(out io.Writer, s rundir.State, its []rundir.Iteration, c rundir.Checkpoint, color bool) {
+// The screen has so many columns; 0 for no screen. Colour is for terminals alone.
+// What cannot be written is not told.
+func Closing(out io.Writer, s rundir.State, its []rundir.Iteration, c rundir.Checkpoint, screen int, color bool) {
 	b := &strings.Builder{}
 	defer func() { _, _ = io.WriteString(out, b.String()) }()
 	run := rundir.Summary{State: s}
@@ -30,9 +31,9 @@ func Closing(out io.Writer, s rundir.State, its []rundir.Iteration, c rundir.Che
 	facts := append(usage(s), fact{"changed", changes(its)})
 	facts = append(facts, verdict(its, c), fact{"agent said", c.Summary}, fact{"question", c.Question})
 	for _, f := range facts {
-		b.WriteString(f.line(closingWidth))
+		b.WriteString(f.line(min(screenOr(screen), closingWidth)))
 	}
-	writeNext(b, append(Next(run), "ralph show "+quoted(s.ID)))
+	writeNext(b, append(Next(run, c.Question), "ralph show "+quoted(s.ID)))
 }
 
 // line prints a fact; one that says nothing is no line.
@@ -52,11 +53,21 @@ func verdict(its []rundir.Iteration, c rundir.Checkpoint) fact {
 	case passed:
 		return fact{"validation", "passed"}
 	}
-	last := ""
-	if lines := Tail(c.ValidationFailure, closingWidth, 2); len(lines) > 0 {
-		last = lines[len(lines)-1]
+	return fact{"validation", joined(": ", "failed", lastWords(c.ValidationFailure))}
+}
+
+// lastWords is the end of what a validation printed, which tells more than its exit
+// code alone.
+func lastWords(failure string) string {
+	lines := Tail(failure, closingWidth, 3) // the first may say that there were more
+	if len(lines) == 0 {
+		return ""
 	}
-	return fact{"validation", joined(": ", "failed", last)}
+	last := lines[len(lines)-1]
+	if len(lines) == 3 && strings.HasPrefix(last, "exit code ") {
+		return joined(", ", last, lines[1])
+	}
+	return last
 }
 
 func writeNext(b *strings.Builder, commands []string) {

@@ -151,7 +151,7 @@ func (d detail) block(title string, lines []string) {
 }
 
 func (d detail) next(r Run) {
-	commands := Next(r.Summary)
+	commands := Next(r.Summary, r.Checkpoint.Question)
 	if len(commands) == 0 {
 		return
 	}

@@ -43,7 +43,7 @@ func short(n, unit int64, name string) string {
 // Duration shows a span of time with its two largest units.
 func Duration(d time.Duration) string {
 	switch {
-	case d < 0:
+	case d <= 0:
 		return "0s"
 	case d < time.Second:
 		return fmt.Sprintf("%dms", d.Milliseconds())

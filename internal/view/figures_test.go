@@ -30,7 +30,7 @@ func TestFigures(t *testing.T) {
 		{Duration(62 * time.Minute), "1h02m"},
 		{Duration(50 * time.Hour), "2d02h"},
 		{Duration(seconds(math.MaxInt64)), "106751d23h"},
-		{Duration(seconds(math.MinInt64)), "0ms"},
+		{Duration(seconds(math.MinInt64)), "0s"},
 		{Duration(milliseconds(math.MaxInt64)), "106751d23h"},
 		{Age(now.Add(-90*time.Second), now), "1m ago"},
 		{Age(now.Add(-49*time.Hour), now), "2d ago"},

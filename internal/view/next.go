@@ -8,8 +8,9 @@ import (
 	"github.com/agent-loop/ralph/internal/rundir"
 )
 
-// Next returns the commands that go on from here, the likeliest first.
-func Next(s rundir.Summary) []string {
+// Next returns the commands that go on from here, the likeliest first. The question
+// is the agent's, if it asked one.
+func Next(s rundir.Summary, question string) []string {
 	resume := "ralph resume " + quoted(s.ID)
 	switch StatusOf(s) {
 	case Broken:
@@ -19,7 +20,9 @@ func Next(s rundir.Summary) []string {
 	case rundir.Limit:
 		return []string{resume + more(s.State)}
 	case rundir.NeedsAttention:
-		return []string{resume + ` --answer "..."`}
+		if question != "" {
+			return []string{resume + ` --answer "..."`}
+		}
 	case rundir.Failed:
 		return []string{"ralph logs " + quoted(s.ID), resume}
 	case rundir.Paused, rundir.Running:

@@ -1,14 +1,13 @@
 package view
 
 import (
-	"bufio"
 	"io"
 	"strings"
 )
 
 const (
 	columnGap = 2
-	// minLast is the least room for the last column, however narrow the screen.
+	// minLast is the least room for the last column of a table, and for a value.
 	minLast = 12
 	// maxCell bounds a column that is not the last.
 	maxCell = 64
@@ -17,7 +16,8 @@ const (
 )
 
 // table lays hostile cells out in columns. All but the last are as wide as they
-// need to be; the last gets the rest of the screen.
+// need to be; the last gets the rest of the screen. Columns for which a screen is too
+// narrow are left out.
 type table struct{ rows [][]string }
 
 func (t *table) row(cells ...string) {
@@ -30,21 +30,37 @@ func (t *table) row(cells ...string) {
 // write prints the table for a screen of so many columns; 0 for no screen.
 func (t *table) write(out io.Writer, screen int) error {
 	widths := t.widths()
-	rest := screenOr(screen)
-	for _, w := range widths {
-		rest -= w + columnGap
-	}
-	b := bufio.NewWriter(out)
+	shown, rest := fitting(widths, screenOr(screen))
+	var b strings.Builder
 	for _, cells := range t.rows {
 		last := len(cells) - 1
 		var line strings.Builder
-		for i, cell := range cells[:last] {
+		for i, cell := range cells[:min(shown, last)] {
 			line.WriteString(cell + strings.Repeat(" ", widths[i]-width(cell)+columnGap))
 		}
-		line.WriteString(Safe(cells[last], max(rest, minLast)))
+		if shown > last {
+			line.WriteString(Safe(cells[last], rest))
+		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
-	return b.Flush()
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// fitting tells how many columns a screen has room for, one at least, and how much
+// the last of all may take.
+func fitting(widths []int, screen int) (shown, rest int) {
+	rest = screen
+	for i, w := range widths {
+		if i > 0 && w > rest {
+			return i, 0
+		}
+		rest -= w + columnGap
+	}
+	if rest < minLast {
+		return len(widths), 0
+	}
+	return len(widths) + 1, rest
 }
 
 // widths are those of all columns but the last.

@@ -73,6 +73,14 @@ b                       broken                                     state.json:�
 20261115-063200-k3f9q2  error        claude  2     $3.21  3d ago   [2J ]0;owned…
 20261115-063200-k3f9q2  limit        claude  2/20  $3.21  3h ago   the budget o…
 `},
+		{60, `
+ID                      STATUS       AGENT   ITER  COST
+b                       broken
+20261115-063200-k3f9q2  running      claude  2/20  $3.21
+20261115-063200-k3f9q2  interrupted  claude  2/20  $3.21
+20261115-063200-k3f9q2  error        claude  2     $3.21
+20261115-063200-k3f9q2  limit        claude  2/20  $3.21
+`},
 	} {
 		var out bytes.Buffer
 		if err := List(&out, runs, noon, test.screen); err != nil {
@@ -186,7 +194,7 @@ func TestClosing(t *testing.T) {
 	var out bytes.Buffer
 	its := iterations()[:1]
 	c := rundir.Checkpoint{Summary: hostile, ValidationFailure: "noise\n--- FAIL: TestX\n"}
-	Closing(&out, state(rundir.Limit, "the budget of $10.00 is spent"), its, c, false)
+	Closing(&out, state(rundir.Limit, "the budget of $10.00 is spent"), its, c, 0, false)
 	compare(t, out.String(), `
 run 20261115-063200-k3f9q2 ended at a limit: the budget of $10.00 is spent
   iterations  2 of 20
@@ -201,6 +209,23 @@ run 20261115-063200-k3f9q2 ended at a limit: the budget of $10.00 is spent
 `)
 }
 
+func TestClosingFitsTheScreenAndSaysWhyTheValidationFailed(t *testing.T) {
+	var out bytes.Buffer
+	c := rundir.Checkpoint{ValidationFailure: "$ make test\nsh: 1: make: not found\n\nexit code 127"}
+	Closing(&out, state(rundir.Paused, ""), iterations()[:1], c, 40, false)
+	compare(t, out.String(), `
+run 20261115-063200-k3f9q2 is paused
+  iterations  2 of 20
+  cost        $3.21 of $10.00
+  tokens      1.2M (34.0k in, 20.1k out…
+  time        1h02m of 8h00m
+  changed     6 file changes in 2 commi…
+  validation  failed: exit code 127, sh…
+  next        ralph resume 20261115-063200-k3f9q2
+  or          ralph show 20261115-063200-k3f9q2
+`)
+}
+
 // TestClosingIsShort holds for every status and the longest words of an agent.
 func TestClosingIsShort(t *testing.T) {
 	endless := strings.Repeat(hostile+" ", 1000)
@@ -208,7 +233,7 @@ func TestClosingIsShort(t *testing.T) {
 		for _, color := range []bool{false, true} {
 			var out bytes.Buffer
 			c := rundir.Checkpoint{Summary: endless, Question: endless, ValidationFailure: endless}
-			Closing(&out, state(status, endless), iterations()[:1], c, color)
+			Closing(&out, state(status, endless), iterations()[:1], c, 0, color)
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 			if len(lines) > 13 {
 				t.Errorf("%s takes %d lines", status, len(lines))
@@ -240,21 +265,30 @@ func TestNextGivesMoreOfWhatIsUsedUp(t *testing.T) {
 		{"nothing", rundir.State{}, ""},
 	} {
 		test.state.ID, test.state.Status, test.state.Limits = "one", rundir.Limit, limits
-		if got := Next(summary(test.state)); len(got) != 1 || got[0] != "ralph resume one"+test.want {
+		if got := Next(summary(test.state), ""); len(got) != 1 || got[0] != "ralph resume one"+test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}
 	absurd := rundir.State{ID: "one", Status: rundir.Limit, Iteration: math.MaxInt, CostUSD: money.Most, ElapsedSeconds: math.MaxInt64,
 		Limits: rundir.Limits{MaxCostUSD: money.Most, MaxIterations: math.MaxInt, MaxTimeSeconds: math.MaxInt64}}
-	if got := Next(summary(absurd)); strings.Contains(got[0], " -1") || strings.Contains(got[0], " 0") {
+	if got := Next(summary(absurd), ""); strings.Contains(got[0], " -1") || strings.Contains(got[0], " 0") {
 		t.Errorf("an absurd limit: %q", got)
+	}
+}
+
+func TestNextAsksForAnAnswerToAQuestionAlone(t *testing.T) {
+	s := summary(rundir.State{ID: "one", Status: rundir.NeedsAttention})
+	for question, want := range map[string]string{"": "ralph resume one", "red or blue?": `ralph resume one --answer "..."`} {
+		if got := Next(s, question); len(got) != 1 || got[0] != want {
+			t.Errorf("%q: %q, want %q", question, got, want)
+		}
 	}
 }
 
 func TestASmallLimitIsRaised(t *testing.T) {
 	for _, limit := range []money.USD{1, money.Cent, 99 * money.Cent, money.Dollar, 199 * money.Cent} {
 		s := rundir.State{ID: "one", Status: rundir.Limit, CostUSD: limit, Limits: rundir.Limits{MaxCostUSD: limit}}
-		_, raised, _ := strings.Cut(Next(summary(s))[0], "--max-cost-usd ")
+		_, raised, _ := strings.Cut(Next(summary(s), "")[0], "--max-cost-usd ")
 		if amount, err := money.Parse(raised); err != nil || amount <= limit {
 			t.Errorf("a limit of %v is raised to %v, %v", limit, amount, err)
 		}

@@ -21,8 +21,11 @@
 //     no size here: then the input is the model's whole window, which the
 //     provider never exceeds.
 //   - Sealed text (encrypted reasoning, thinking signatures, search results) is
-//     taken to be no longer than its sealed form; clients of both providers
+//     taken to be no longer than its sealed form; clients of Anthropic and OpenAI
 //     estimate it so.
+//   - What Gemini thinks is output, and within the limit of the output that a
+//     request sets; Google does not document it, but users measured so. A larger
+//     budget for thinking is added.
 //   - Tools that the provider runs sample the model again and again. They are
 //     refused, but for web search and fetch with max_uses, which bound it.
 //   - Input is priced at the dearest kind that the request allows (cache writes
@@ -31,7 +34,8 @@
 // # What the caller must keep
 //
 // Only the headers and the body that ReadCall saw may reach the provider, on the
-// path of the API it was told; no header that chooses an account, project or
-// workspace may pass. A call to OpenAI that asks for no service tier gets the
-// account's: whoever forwards it must ask for the default one.
+// path of the API, and of the model, it was told; no header or parameter that
+// chooses an account, project or workspace may pass. A call to OpenAI that asks for
+// no service tier gets the account's: whoever forwards it must ask for the default
+// one. A call to Google that sets no limit of the output must be given the model's.
 package meter

@@ -23,7 +23,10 @@ func (x *exchange) paid(found route, path string) {
 		x.refuseSteered(err)
 		return
 	}
-	if body, err = x.up.pinned(body); err != nil {
+	if body, err = x.up.pinned(body); err == nil {
+		body, err = x.limited(found, path, body)
+	}
+	if err != nil {
 		x.refuse(http.StatusBadRequest, CodeBadRequest, err.Error())
 		return
 	}

@@ -20,9 +20,6 @@ const (
 	Google    Provider = "google" // the Gemini API with a key, not that of a cloud project
 )
 
-// Served tells whether the gate knows the provider's API.
-func (p Provider) Served() bool { return shapes[p] != nil }
-
 // Prefix is the path below which the gate serves the provider.
 func (p Provider) Prefix() string { return "/" + string(p) }
 

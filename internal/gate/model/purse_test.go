@@ -234,12 +234,13 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-// TestSteeringKeepsTheRest in all three shapes.
+// TestSteeringKeepsTheRest in all shapes.
 func TestSteeringKeepsTheRest(t *testing.T) {
 	for api, tt := range map[meter.API][2]string{
 		meter.Anthropic:       {`{"b":1,"messages":[{"role":"user","content":"x"}],"a":0.10}`, `{"a":0.10,"b":1,"messages":[{"role":"user","content":"x"},{"content":"T","role":"user"}]}`},
 		meter.OpenAIChat:      {`{"messages":[]}`, `{"messages":[{"content":"T","role":"user"}]}`},
 		meter.OpenAIResponses: {`{"input":[{"x":1}]}`, `{"input":[{"x":1},{"content":[{"text":"T","type":"input_text"}],"role":"user","type":"message"}]}`},
+		meter.Google:          {`{"contents":[{"x":1}]}`, `{"contents":[{"x":1},{"parts":[{"text":"T"}],"role":"user"}]}`},
 	} {
 		got, err := appendText(api, []byte(tt[0]), "T")
 		if err != nil || string(got) != tt[1] {

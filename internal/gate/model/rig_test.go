@@ -55,7 +55,7 @@ func key(k token.Kind) token.Source {
 	return staticSource{token.Credential{Kind: k, Secret: secret.New(realKey)}}
 }
 
-// start serves both providers through a real gate on loopback. change may alter
+// start serves all providers through a real gate on loopback. change may alter
 // the configuration before.
 func start(t testing.TB, upstream http.Handler, caps budget.Caps, change ...func(*Config)) *rig {
 	t.Helper()
@@ -82,6 +82,7 @@ func startAt(t testing.TB, server *httptest.Server, caps budget.Caps, change ...
 		Upstreams: []Upstream{
 			{Provider: Anthropic, URL: at, Phantom: r.phantom, Name: "claude", Source: key(token.AnthropicKey)},
 			{Provider: OpenAI, URL: at, Phantom: r.phantom, Name: "codex", Source: key(token.OpenAIKey)},
+			{Provider: Google, URL: at, Phantom: r.phantom, Name: "gemini", Source: key(token.GeminiKey)},
 		},
 		Ledger:    ledger,
 		Run:       "run-1",

@@ -150,6 +150,8 @@ func TestRefused(t *testing.T) {
 		{"no type", "POST", "/anthropic/v1/messages", good, []string{"Content-Type", ""}, 400, CodeBadRequest},
 		{"content by its URL", "POST", "/anthropic/v1/messages", byURL, nil, 403, CodeProviderFetch},
 		{"content by its URL, to be counted", "POST", "/anthropic/v1/messages/count_tokens", byURL, nil, 403, CodeProviderFetch},
+		{"a count with a name twice", "POST", "/anthropic/v1/messages/count_tokens", `{"max_tokens":1,` + byURL[1:], nil, 400, CodeBadRequest},
+		{"a count that names no model", "POST", "/anthropic/v1/messages/count_tokens", strings.Replace(byURL, `"model":"`+testName+`",`, "", 1), nil, 400, CodeBadRequest},
 		{"search at the provider", "POST", "/anthropic/v1/messages", `{"max_tokens":1,"messages":[],"model":"` + testName + `","tools":[{"type":"web_search_20250305","name":"web_search","max_uses":1}]}`, nil, 403, CodeProviderFetch},
 		{"unknown model", "POST", "/anthropic/v1/messages", message("claude-of-tomorrow", 10), nil, 403, CodeUnknownModel},
 	} {

@@ -180,13 +180,13 @@ func signalKeys(master *os.File, keys []byte) (signals []unix.Signal) {
 		return nil
 	}
 	for _, key := range keys {
-		switch {
-		case key == 0: // a key that is switched off
-		case key == mode.Cc[unix.VINTR]:
+		switch key {
+		case 0: // a key that is switched off
+		case mode.Cc[unix.VINTR]:
 			signals = append(signals, unix.SIGINT)
-		case key == mode.Cc[unix.VQUIT]:
+		case mode.Cc[unix.VQUIT]:
 			signals = append(signals, unix.SIGQUIT)
-		case key == mode.Cc[unix.VSUSP]:
+		case mode.Cc[unix.VSUSP]:
 			signals = append(signals, unix.SIGTSTP)
 		}
 	}

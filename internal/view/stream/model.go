@@ -46,6 +46,7 @@ type Model struct {
 	breaker  rundir.Breaker
 	question rundir.Question
 	asked    rundir.Request
+	askedBy  string
 }
 
 // action is what the agent did last, in hostile text.
@@ -95,7 +96,7 @@ func (m *Model) Apply(e rundir.Event) {
 	case rundir.EventAnswer:
 		m.question = rundir.Question{}
 	case rundir.EventRequest:
-		applied(e, func(a rundir.Asked) { m.ask(e.Time, a.Request) })
+		applied(e, func(a rundir.Asked) { m.ask(e.Time, a) })
 	}
 	m.last = e.Time
 }
@@ -182,11 +183,11 @@ func (m *Model) waits(at time.Time, w rundir.Wait) {
 	m.enter(waiting, at)
 }
 
-func (m *Model) ask(at time.Time, q rundir.Request) {
+func (m *Model) ask(at time.Time, a rundir.Asked) {
 	if m.asked != rundir.StopRequest {
-		m.asked = q
+		m.asked, m.askedBy = a.Request, a.By
 	}
-	if q == rundir.StopRequest {
+	if a.Request == rundir.StopRequest {
 		m.enter(ending, at)
 	}
 }

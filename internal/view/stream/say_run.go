@@ -99,11 +99,17 @@ func changes(f rundir.Files) said {
 
 func validates(v rundir.Validation) said {
 	took := " (" + span(of(v.DurationMS, time.Millisecond)) + ")"
+	if v.Confirms {
+		took = " (" + span(of(v.DurationMS, time.Millisecond)) + ", again, in a new sandbox)"
+	}
 	if v.Passed {
 		return said{tone: good, text: "validation passes: " + v.Command + took}
 	}
 	const shown = 10
 	what := said{tone: bad, more: lastLines(v.Output, shown), text: fmt.Sprintf("validation fails with %d: %s%s", v.ExitCode, v.Command, took)}
+	if v.ExitCode == 127 {
+		what.text = fmt.Sprintf("validation fails with 127, a program of it is not in the sandbox: %s%s", v.Command, took)
+	}
 	if v.Error != "" {
 		what.text = "validation could not be run: " + v.Command + took + ": " + v.Error
 	}

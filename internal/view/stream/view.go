@@ -77,7 +77,11 @@ func (m *Model) matters(now time.Time) string {
 	case rundir.StopRequest:
 		parts = append(parts, "stopping now")
 	case rundir.PauseRequest:
-		parts = append(parts, "pausing after this iteration")
+		words := "pausing after this iteration"
+		if m.running && m.askedBy == "the terminal" {
+			words += "; Ctrl-C again ends it now"
+		}
+		parts = append(parts, words)
 	}
 	if m.isWaiting(now) {
 		parts = append(parts, fmt.Sprintf("waiting until %s (%s): %s", moment(m.wait.Until, now), span(m.wait.Until.Sub(now)), m.wait.Why))
