@@ -143,7 +143,7 @@ func TestRealAgentsStopWhenTheBudgetIsSpent(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			server := modeltest.New(t)
 			out, code, events := runAgent(t, a, server, "--max-cost-usd", "0.01")
-			if code == 0 || !strings.Contains(out, "budget of $0.01 is spent") || len(server.Calls()) != 0 {
+			if code == 0 || !strings.Contains(out, "budget of $0.01 has no room") || len(server.Calls()) != 0 {
 				t.Errorf("exit %d, %d calls upstream\n%s", code, len(server.Calls()), out)
 			}
 			refused := 0

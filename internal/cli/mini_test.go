@@ -78,7 +78,7 @@ func TestMiniWorksInASandbox(t *testing.T) {
 func TestMiniStopsWhenTheBudgetIsSpent(t *testing.T) {
 	server := modeltest.New(t)
 	run := runMini(t, server, "--max-cost-usd", "0.01")
-	if run.code != 3 || run.outcome.Verdict != agent.BudgetSpent || !strings.Contains(run.outcome.Reason, "budget of $0.01 is spent") || len(server.Calls()) != 0 {
+	if run.code != 3 || run.outcome.Verdict != agent.BudgetSpent || !strings.Contains(run.outcome.Reason, "budget of $0.01 has no room") || len(server.Calls()) != 0 {
 		t.Errorf("exit %d, %+v, %d calls upstream\n%s", run.code, run.outcome, len(server.Calls()), run.out)
 	}
 	refused := 0

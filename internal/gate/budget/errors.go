@@ -27,11 +27,11 @@ func (e *SpentError) OverUSD() bool { return e.Totals.Committed().USD > e.Caps.l
 func (e *SpentError) Error() string {
 	t := e.Totals
 	if e.OverUSD() {
-		return fmt.Sprintf("budget of %v is spent: %v spent, %v uncertain, %v held, %v asked for",
-			e.Caps.limit().USD, t.Spent.USD, t.Uncertain.USD, t.Held.USD, e.Asked.USD)
+		return fmt.Sprintf("budget of %v has no room for a call of up to %v: %v spent, %v uncertain, %v held",
+			e.Caps.limit().USD, e.Asked.USD, t.Spent.USD, t.Uncertain.USD, t.Held.USD)
 	}
-	return fmt.Sprintf("budget of %d tokens is spent: %d spent, %d uncertain, %d held, %d asked for",
-		e.Caps.limit().Tokens, t.Spent.Tokens, t.Uncertain.Tokens, t.Held.Tokens, e.Asked.Tokens)
+	return fmt.Sprintf("budget of %d tokens has no room for a call of up to %d: %d spent, %d uncertain, %d held",
+		e.Caps.limit().Tokens, e.Asked.Tokens, t.Spent.Tokens, t.Uncertain.Tokens, t.Held.Tokens)
 }
 
 // OverrunError reports that a call came to more than was held for it. It has

@@ -118,7 +118,7 @@ func TestRefusalSaysWhereTheMoneyIs(t *testing.T) {
 	if !errors.As(err, &spent) || !spent.OverUSD() {
 		t.Fatal(err)
 	}
-	want := "budget of $1.00 is spent: $0.20 spent, $0.30 uncertain, $0.40 held, $0.11 asked for"
+	want := "budget of $1.00 has no room for a call of up to $0.11: $0.20 spent, $0.30 uncertain, $0.40 held"
 	if spent.Error() != want {
 		t.Errorf("%q, want %q", spent, want)
 	}
