@@ -15,7 +15,7 @@ import (
 func session(args ...string) agent.Session {
 	return agent.Session{
 		Access:         agent.Access{BaseURL: "http://127.0.0.1:3128/x", Phantom: "phantom-" + strings.Repeat("p", 30) + "-end", Kind: agent.APIKey},
-		PermissionMode: agent.Bypass, Program: []string{"/opt/it"}, Home: "/home/agent", Project: "/work/a project", Args: args,
+		PermissionMode: agent.Bypass, Program: []string{"/opt/it"}, Home: "/home/agent", Project: "/projects/a project", Args: args,
 	}
 }
 
@@ -40,7 +40,7 @@ func TestInteractive(t *testing.T) {
 		argv, env    []string
 	}{
 		{"claude", ".claude", []string{"--model", "--permission-mode", "bypassPermissions", "--settings"}, []string{"CLAUDE_CONFIG_DIR=/home/agent/.claude", "IS_SANDBOX=1"}},
-		{"codex", ".codex", []string{`projects={"/work/a project"={trust_level="trusted"}}`, `sandbox_mode="danger-full-access"`, `approval_policy="never"`}, []string{"CODEX_HOME=/home/agent/.codex"}},
+		{"codex", ".codex", []string{`projects={"/projects/a project"={trust_level="trusted"}}`, `sandbox_mode="danger-full-access"`, `approval_policy="never"`}, []string{"CODEX_HOME=/home/agent/.codex"}},
 		{"opencode", "", nil, []string{"OPENCODE_DISABLE_AUTOUPDATE=1"}},
 		{"command", "", nil, []string{"RALPH_PERMISSION_MODE=bypassPermissions"}},
 	} {
@@ -152,7 +152,7 @@ func checkAnswers(t *testing.T, text []byte, approved ...string) {
 	if err := json.Unmarshal(text, &state); err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
-	if !state.Onboarded || !strings.Contains(string(state.Projects["/work/a project"]), `"hasTrustDialogAccepted":true`) ||
+	if !state.Onboarded || !strings.Contains(string(state.Projects["/projects/a project"]), `"hasTrustDialogAccepted":true`) ||
 		!slices.Equal(state.Keys.Approved, approved) || len(state.Keys.Rejected) > 0 {
 		t.Errorf("the answers are %s", text)
 	}
@@ -164,14 +164,14 @@ func TestClaudeAnswers(t *testing.T) {
 	const end = "pppppppppppppppp-end"
 	for _, test := range []struct{ name, old, kept string }{
 		{"nothing", "", ""},
-		{"its own", `{"numStartups":3,"projects":{"/work/a project":{"lastCost":0.25},"/other":{}},"mcpServers":{"a":{"command":"x"}}}`, `"lastCost":0.25`},
+		{"its own", `{"numStartups":3,"projects":{"/projects/a project":{"lastCost":0.25},"/other":{}},"mcpServers":{"a":{"command":"x"}}}`, `"lastCost":0.25`},
 		{"big numbers", `{"n":12345678901234567890123}`, `"n":12345678901234567890123`},
 		{"another phantom", `{"customApiKeyResponses":{"approved":["old"],"rejected":["` + end + `"]},"theme":"dark"}`, `"theme":"dark"`},
 		{"half", `{"numStartups":3,`, ""},
 		{"no object", `[1,2]`, ""},
 		{"null", `null`, ""},
 		{"wrong kinds", `{"projects":[],"customApiKeyResponses":7,"hasCompletedOnboarding":"no","theme":"dark"}`, `"theme":"dark"`},
-		{"project of a wrong kind", `{"projects":{"/work/a project":null,"/other":{"a":1}}}`, `"/other":{"a":1}`},
+		{"project of a wrong kind", `{"projects":{"/projects/a project":null,"/other":{"a":1}}}`, `"/other":{"a":1}`},
 		{"twice", `{"projects":{},"projects":{}}`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestClaudeAnswers(t *testing.T) {
 
 // FuzzClaudeAnswers: whatever an agent left, the answers are there.
 func FuzzClaudeAnswers(f *testing.F) {
-	for _, seed := range []string{"", "{}", "null", `{"projects":{"/work/a project":{"x":[1,{"y":"z"}]}}}`, `{"a":1,"a":2}`, "{\"a\":\"\xff\"}", `{"customApiKeyResponses":{"approved":[1]}}`, `{"projects":"x"}`, strings.Repeat(`{"a":`, 200), `{"\u0000":1e999}`} {
+	for _, seed := range []string{"", "{}", "null", `{"projects":{"/projects/a project":{"x":[1,{"y":"z"}]}}}`, `{"a":1,"a":2}`, "{\"a\":\"\xff\"}", `{"customApiKeyResponses":{"approved":[1]}}`, `{"projects":"x"}`, strings.Repeat(`{"a":`, 200), `{"\u0000":1e999}`} {
 		f.Add([]byte(seed))
 	}
 	who, err := agent.Find("claude")
