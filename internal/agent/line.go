@@ -3,14 +3,15 @@ package agent
 import (
 	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/agent-loop/ralph/internal/plaintext"
 )
 
 // Line is the event as one line for a terminal, no wider than width columns. It
 // holds nothing that a terminal would obey: no control characters, no escape
 // sequences, nothing that turns the direction of the text or is not seen.
 func (e Event) Line(width int) string {
-	return safe(e.describe(), width)
+	return plaintext.Line(e.describe(), width)
 }
 
 // describe is not safe yet.
@@ -71,57 +72,5 @@ func (a *Attempt) String() string {
 // head is as much of a text as any line can show.
 func head(text string) string { return text[:min(len(text), 4<<10)] }
 
-// safe makes one line of hostile text that fits into columns.
-func safe(text string, columns int) string {
-	var b strings.Builder
-	used, space, marks := 0, false, 0
-	for _, r := range text {
-		switch {
-		case unicode.IsSpace(r) || unicode.IsControl(r):
-			space = b.Len() > 0
-			continue
-		case unicode.In(r, unicode.Mn, unicode.Me):
-			if marks++; marks > 4 || b.Len() == 0 {
-				continue
-			}
-		case !unicode.IsPrint(r): // Cf and the like: unseen, or turning the text round
-			continue
-		default:
-			marks = 0
-		}
-		need := columnsOf(r)
-		if space && marks == 0 {
-			need++
-		}
-		if used+need > columns-1 { // the last column is for the sign that there is more
-			if used < columns {
-				b.WriteRune('…')
-			}
-			break
-		}
-		if space && marks == 0 {
-			b.WriteByte(' ')
-			space = false
-		}
-		b.WriteRune(r)
-		used += need
-	}
-	return b.String()
-}
-
 // isBlank tells whether a text has nothing to see in it.
-func isBlank(text string) bool { return safe(text, 8) == "" }
-
-// columnsOf is how wide a terminal shows a rune, never less.
-func columnsOf(r rune) int {
-	switch {
-	case unicode.In(r, unicode.Mn, unicode.Me):
-		return 0
-	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3,
-		r >= 0xf900 && r <= 0xfaff, r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60,
-		r >= 0xffe0 && r <= 0xffe6, r >= 0x1f000 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd,
-		r >= 0x2300 && r <= 0x27bf:
-		return 2
-	}
-	return 1
-}
+func isBlank(text string) bool { return plaintext.Line(text, 8) == "" }

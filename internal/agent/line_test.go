@@ -5,6 +5,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agent-loop/ralph/internal/plaintext"
 )
 
 // checkSafe fails if a terminal would obey anything in a line, or wrap it.
@@ -15,7 +17,7 @@ func checkSafe(t *testing.T, line string, width int) {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r != ' ' && unicode.IsSpace(r) {
 			t.Fatalf("%U in %q", r, line)
 		}
-		columns += columnsOf(r)
+		columns += plaintext.Columns(r)
 	}
 	if columns > width || !utf8.ValidString(line) {
 		t.Fatalf("%q: %d columns of %d", line, columns, width)

@@ -3,6 +3,8 @@ package agent
 import (
 	"fmt"
 	"time"
+
+	"github.com/agent-loop/ralph/internal/plaintext"
 )
 
 // Verdict is how an iteration ended.
@@ -37,6 +39,9 @@ type Outcome struct {
 	Finished bool      // the agent came to a good end of its own, whatever the gate saw
 	Marker   Marker    // what the last words ask of ralph
 }
+
+// maxReason is how many columns of a reason are kept.
+const maxReason = 300
 
 // Exit is how the agent's process ended, and by whose will.
 type Exit struct {
@@ -76,7 +81,7 @@ func (a Agent) Outcome(exit Exit, gate Gate, s *Summary, tags Tags) Outcome {
 	}
 	outcome.Finished = said.Finished
 	outcome.Marker = said.Marker
-	outcome.Reason = safe(outcome.Reason, 300)
+	outcome.Reason = plaintext.Line(outcome.Reason, maxReason)
 	return outcome
 }
 
@@ -116,11 +121,30 @@ func (a Agent) said(exit Exit, s *Summary, tags Tags) Outcome {
 	}
 	o.Finished = true
 	o.Marker = tags.Find(s.Final())
-	switch o.Marker.Kind {
+	o.Verdict, o.Reason = o.Marker.verdict()
+	return o
+}
+
+// verdict is that on an agent which came to a good end with these last words.
+func (m Marker) verdict() (Verdict, string) {
+	switch m.Kind {
 	case BlockedMarker:
-		o.Verdict, o.Reason = Blocked, o.Marker.Text
+		return Blocked, m.Text
 	case DecideMarker:
-		o.Verdict, o.Reason = Undecided, o.Marker.Text
+		return Undecided, m.Text
+	}
+	return OK, ""
+}
+
+// OverTheGate is the outcome without what the gate saw, if the agent came to a good
+// end all the same: it got over a limit, or did not need what was refused.
+func (o Outcome) OverTheGate() Outcome {
+	switch o.Verdict {
+	case RateLimited, Overloaded, Unauthorised, Unfunded, BudgetSpent:
+		if o.Finished {
+			o.Verdict, o.Reason = o.Marker.verdict()
+			o.Reason = plaintext.Line(o.Reason, maxReason)
+		}
 	}
 	return o
 }

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/agent-loop/ralph/internal/demo"
 	"github.com/agent-loop/ralph/internal/gate/tape"
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
 	"github.com/agent-loop/ralph/internal/sandbox/gvisor"
 	"github.com/agent-loop/ralph/internal/view"
@@ -116,7 +116,7 @@ func (d *demonstration) replayed(err error) error {
 	mismatches := d.player.Mismatches()
 	switch {
 	case len(mismatches) > 0:
-		return errors.Join(err, fmt.Errorf("the run is not the one that was recorded: %s", view.Safe(mismatches[0].Error(), maxSentence)))
+		return errors.Join(err, fmt.Errorf("the run is not the one that was recorded: %s", plaintext.Line(mismatches[0].Error(), maxSentence)))
 	case err == nil && !d.player.Done():
 		return errors.New("the run ended before the recording did")
 	}
@@ -156,7 +156,7 @@ func (d *demonstration) tellAttempts(reader *rundir.Reader) error {
 	d.title("What the agent tried first")
 	atGate := 0
 	for _, a := range attempts {
-		what := view.Safe(a.What, demoWidth)
+		what := plaintext.Line(a.What, demoWidth)
 		if a.By == demo.Gate {
 			if atGate++; atGate > demoAtGate {
 				continue
@@ -199,7 +199,7 @@ func (d *demonstration) tellEnd(reader *rundir.Reader) error {
 		return err
 	}
 	d.title("How it ended")
-	d.say("%s after %d iterations: %s", state.Status, state.Iteration, view.Safe(state.StopReason, 2*demoWidth))
+	d.say("%s after %d iterations: %s", state.Status, state.Iteration, plaintext.Line(state.StopReason, 2*demoWidth))
 	return nil
 }
 
@@ -208,7 +208,7 @@ func safeCode(line string) string {
 	text := strings.TrimLeft(line, "+- \t")
 	indent := strings.ReplaceAll(line[:len(line)-len(text)], "\t", "    ")
 	indent = indent[:min(len(indent), demoWidth)]
-	return strings.TrimRight(indent+view.Safe(text, demoWidth), " ")
+	return strings.TrimRight(indent+plaintext.Line(text, demoWidth), " ")
 }
 
 // leave says what is kept and where to go from here.
@@ -223,10 +223,10 @@ func (d *demonstration) leave() error {
 	if d.keep {
 		d.say("kept in %s", filepath.Join(d.root, d.id))
 		d.title("Look closer")
-		d.say("cd %s", shellWord(d.place.Project()))
+		d.say("cd %s", view.Quoted(d.place.Project()))
 		d.say("ralph show %s", d.id)
 		d.say("ralph logs %s", d.id)
-		d.say("rm -rf %s", shellWord(d.place.Dir))
+		d.say("rm -rf %s", view.Quoted(d.place.Dir))
 	}
 	d.title("With a project and a model of yours")
 	d.say("ralph init")
@@ -236,7 +236,7 @@ func (d *demonstration) leave() error {
 }
 
 func (d *demonstration) title(text string) {
-	if file, ok := d.world.Out.(*os.File); ok && term.IsTerminal(int(file.Fd())) && d.world.Getenv("NO_COLOR") == "" {
+	if _, ok := terminalOf(d.world.Out); ok && d.world.Getenv("NO_COLOR") == "" {
 		text = "\x1b[1m" + text + "\x1b[0m"
 	}
 	fmt.Fprintf(d.world.Out, "\n%s\n", text)
@@ -244,15 +244,4 @@ func (d *demonstration) title(text string) {
 
 func (d *demonstration) say(format string, args ...any) {
 	fmt.Fprintf(d.world.Out, "  "+format+"\n", args...)
-}
-
-// shellWord is a path as a shell reads it back.
-func shellWord(path string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+", r)
-	}
-	if strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

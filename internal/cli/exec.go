@@ -83,12 +83,10 @@ func (o *execOptions) addFlags(cmd *cobra.Command) {
 	f.SetInterspersed(false) // flags after the command are the command's own
 	addSandboxFlags(cmd)
 	f.String("agent", "", "give the command the model API of an agent, such as claude or codex")
-	f.String("upstream", "", "where model calls go, if not to the agent's provider")
 	f.String("max-cost-usd", "", "most that model calls may cost, such as 2.50")
 	f.String("max-tokens", "", "most tokens of all model calls")
-	f.String("budget", "", "pay from the budget NAME, which others share")
-	f.StringVar(&o.tapes.record, "record", "", "write the model traffic to FILE, without secrets")
-	f.StringVar(&o.tapes.replay, "replay", "", "answer model calls from FILE, offline")
+	addModelFlags(cmd, &o.tapes)
+	addBudgetFlag(cmd)
 	f.StringVar(&o.events, "events", "", "write what the gate decides to FILE, one JSON object a line")
 	f.StringVarP(&o.workspace, "workspace", "w", "", "the folder to work on (the current one)")
 	f.StringVar(&o.rootfs, "rootfs", "", "a folder with a root file system, instead of this machine's programs")
@@ -142,11 +140,7 @@ func runExec(ctx context.Context, w World, opts execOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, gate.close()) }()
 	s := session{world: w, spec: spec, config: cfg, command: "ralph exec", verbose: opts.verbose}
-	covered, err := w.newCover(dir, cfg)
-	if err == nil {
-		err = covered.apply(w, &s)
-	}
-	if err != nil {
+	if err := s.hideRuns(dir); err != nil {
 		return err
 	}
 	defer func() { gate.report(w.Err, opts.verbose) }()
@@ -181,10 +175,7 @@ func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec
 	if kind := w.Getenv("TERM"); o.terminal && kind != "" {
 		env = sandbox.MergeEnv([]string{"TERM=" + kind}, env)
 	}
-	network := sandbox.NetworkGate
-	if cfg.Sandbox.Network.Policy == config.PolicyDeny && !o.models {
-		network = sandbox.NetworkNone
-	}
+	network := networkFor(cfg, o.models)
 	mounts, err := parseMounts(o.mounts)
 	if err != nil {
 		return sandbox.Spec{}, err

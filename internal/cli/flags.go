@@ -50,6 +50,19 @@ func addSandboxFlags(cmd *cobra.Command) {
 	f.String("timeout", "", "end a command, or one iteration, after this time, such as 5m")
 }
 
+// addModelFlags adds where model calls go, and what is kept of them.
+func addModelFlags(cmd *cobra.Command, t *tapes) {
+	f := cmd.Flags()
+	f.String("upstream", "", "where model calls go, if not to the agent's provider")
+	f.StringVar(&t.record, "record", "", "write the model traffic to FILE, without secrets")
+	f.StringVar(&t.replay, "replay", "", "answer model calls from FILE, offline")
+}
+
+// addBudgetFlag adds the name of a shared budget.
+func addBudgetFlag(cmd *cobra.Command) {
+	cmd.Flags().String("budget", "", "pay from the budget NAME, which others share")
+}
+
 // setFlags puts the flags that were given into the topmost configuration layer.
 func setFlags(cmd *cobra.Command, to *config.Layer) error {
 	var errs []error

@@ -155,6 +155,15 @@ func newRunID() string {
 	return "exec-" + hex.EncodeToString(id[:])
 }
 
+// networkFor is the way out that a sandbox gets. One that may reach nothing, and no
+// model, has none.
+func networkFor(cfg config.Config, models bool) sandbox.Network {
+	if cfg.Sandbox.Network.Policy == config.PolicyDeny && !models {
+		return sandbox.NetworkNone
+	}
+	return sandbox.NetworkGate
+}
+
 func newPolicy(n config.Network) (*gate.Policy, error) {
 	mode, err := gate.ParseMode(n.Policy)
 	if err != nil {

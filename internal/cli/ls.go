@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/agent-loop/ralph/internal/money"
 	"github.com/agent-loop/ralph/internal/rundir"
@@ -144,19 +142,6 @@ func summaries(found []listedRun) []rundir.Summary {
 		list = append(list, s.Summary)
 	}
 	return list
-}
-
-// screenWidth is how wide the terminal is that results go to; 0 for no terminal.
-func (w World) screenWidth() int {
-	out, ok := w.Out.(*os.File)
-	if !ok {
-		return 0
-	}
-	columns, _, err := term.GetSize(int(out.Fd()))
-	if err != nil {
-		return 0
-	}
-	return columns
 }
 
 // runEntry is a run as "ralph ls --json" and "ralph show --json" print it. Of one

@@ -66,7 +66,7 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 a limit ended it, 4 it needs you,
 	f.String("prompt", "", "the file with the prompt, in the project (PROMPT.md)")
 	f.String("tasks", "", "the task file, in the project (prd.json or tasks.json)")
 	f.String("validate", "", "the command that must pass before work counts as done")
-	f.String("budget", "", "pay from the budget NAME, which others share")
+	addBudgetFlag(cmd)
 	f.StringVar(&opts.data, "data", "", "a run of research on the files in PATH")
 	f.StringVar(&opts.id, "id", "", "name the run (a date and a few letters)")
 	f.StringVar(&opts.rootfs, "rootfs", "", "a folder with a root file system that has the agent, instead of this machine's programs")
@@ -86,11 +86,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	projectFlag(cmd, &o.project)
 	addLimitFlags(cmd)
 	addSandboxFlags(cmd)
-	f := cmd.Flags()
-	f.String("upstream", "", "where model calls go, if not to the agent's provider")
-	f.StringVar(&o.tapes.record, "record", "", "write the model traffic to FILE, without secrets")
-	f.StringVar(&o.tapes.replay, "replay", "", "answer model calls from FILE, offline")
-	f.BoolVar(&o.json, "json", false, "print the run's state as a JSON object when it ends")
+	addModelFlags(cmd, &o.tapes)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the run's state as a JSON object when it ends")
 }
 
 // addLimitFlags adds the limits of a whole run.

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/agent-loop/ralph/internal/agent"
-	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/rundir"
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
@@ -49,10 +48,7 @@ func (p *plan) newBox(run *rundir.Run) (*box, error) {
 		return nil, err
 	}
 	b.program = argv
-	network := sandbox.NetworkGate
-	if p.config.Sandbox.Network.Policy == config.PolicyDeny && !p.models {
-		network = sandbox.NetworkNone
-	}
+	network := networkFor(p.config, p.models)
 	b.spec = sandbox.Spec{
 		Labels:  map[string]string{"run": run.ID()},
 		Rootfs:  p.spec.Rootfs,

@@ -63,11 +63,14 @@ func (c cover) pinned() ([]string, error) {
 	return paths, nil
 }
 
-// apply hides the runs from a sandbox that belongs to none: its mounts, and what is
-// protected in its workspace.
-func (c cover) apply(w World, s *session) error {
-	state, err := w.makeStateDir()
+// hideRuns hides the runs in a workspace from a sandbox that belongs to none.
+func (s *session) hideRuns(workspace string) error {
+	c, err := s.world.newCover(workspace, s.config)
 	if err != nil || len(c.roots) == 0 {
+		return err
+	}
+	state, err := s.world.makeStateDir()
+	if err != nil {
 		return err
 	}
 	nothing := filepath.Join(state, coverFolder)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/agent-loop/ralph/internal/agent"
@@ -45,12 +44,11 @@ func (p *plan) execute(ctx context.Context, run *rundir.Run, state rundir.State)
 	return x.conclude(stop, err)
 }
 
-// discard removes a run that never began, and the folders that it alone was in.
+// discard removes a run that never began, and the folder of runs if it was alone in
+// it; see hideRecord for the rest.
 func (p *plan) discard(run *rundir.Run) error {
 	err := errors.Join(os.RemoveAll(run.Path()), p.world.forget(knownRun{Run: run.Path()}))
-	if os.Remove(p.root) == nil && filepath.Base(filepath.Dir(p.root)) == ".ralph" {
-		_ = os.Remove(filepath.Dir(p.root)) // unless there is more in it
-	}
+	_ = os.Remove(p.root) // unless there are others
 	return err
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/agent-loop/ralph/internal/agent"
 	"github.com/agent-loop/ralph/internal/gate"
-	"github.com/agent-loop/ralph/internal/gate/budget"
 	"github.com/agent-loop/ralph/internal/gate/model"
 	"github.com/agent-loop/ralph/internal/money"
 	"github.com/agent-loop/ralph/internal/rundir"
@@ -187,11 +186,7 @@ func (g *runGates) left() (left money.USD, limited bool, err error) {
 	if caps.Tokens > 0 {
 		return 0, true, err // no call is known by its tokens: who was refused, was for good
 	}
-	return caps.USD - used(totals).USD, caps.USD > 0, err
-}
-
-func used(t budget.Totals) budget.Amount {
-	return budget.Amount{USD: t.Spent.USD + t.Uncertain.USD + t.Held.USD, Tokens: t.Spent.Tokens + t.Uncertain.Tokens + t.Held.Tokens}
+	return caps.USD - totals.Committed().USD, caps.USD > 0, err
 }
 
 // agentEnv is what leads the agent to its models.

@@ -19,7 +19,9 @@ func hideRecord(project, runs string) (settle func()) {
 	if err != nil {
 		return func() {}
 	}
-	if file, err := root.OpenFile(recordIgnore, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
+	file, err := root.OpenFile(recordIgnore, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	made := err == nil // or somebody else did, and it is not ours to remove
+	if made {
 		_, _ = file.WriteString("*\n")
 		_ = file.Close()
 	}
@@ -28,7 +30,9 @@ func hideRecord(project, runs string) (settle func()) {
 		if _, err := os.Lstat(runs); !errors.Is(err, fs.ErrNotExist) {
 			return
 		}
-		_ = root.Remove(recordIgnore)
+		if made {
+			_ = root.Remove(recordIgnore)
+		}
 		_ = root.Remove(recordFolder) // unless there is more in it
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/term"
@@ -39,7 +40,7 @@ func (x *execution) watch() func() {
 
 func (x *execution) show(ctx context.Context, reader *rundir.Reader, from int64) error {
 	out := x.plan.world.Err
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) && x.plan.world.Getenv("TERM") != "dumb" {
+	if file, ok := terminalOf(out); ok && x.plan.world.Getenv("TERM") != "dumb" {
 		size := func() (int, int) {
 			columns, rows, err := term.GetSize(int(file.Fd()))
 			if err != nil {
@@ -61,7 +62,7 @@ func (x *execution) tell(ctx context.Context, stop rundir.Stop) {
 	}
 	_, checkpoint, _ := x.run.LastCheckpoint()
 	message := notify.Message{
-		Run: x.run.ID(), Status: string(stop.Status), Reason: string(x.plan.masker.Mask([]byte(stop.Reason))), Project: x.plan.spec.Project, Agent: x.plan.who.Name,
+		Run: x.run.ID(), Status: string(stop.Status), Reason: x.plan.masker.MaskString(stop.Reason), Project: x.plan.spec.Project, Agent: x.plan.who.Name,
 		Iteration: x.run.Iterated(), CostUSD: x.run.Spent().CostUSD.String(), Question: checkpoint.Question,
 		Next: "ralph show " + x.run.ID(), At: time.Now(),
 	}
@@ -81,18 +82,17 @@ func (x *execution) tell(ctx context.Context, stop rundir.Stop) {
 // channels are the ways to the user that want to know of a status.
 func (p *plan) channels(status rundir.Status) []notify.Channel {
 	n := p.config.Notify
-	wanted := false
-	for _, on := range n.On {
-		wanted = wanted || on == string(status)
+	if !slices.Contains(n.On, string(status)) {
+		return nil
 	}
 	var channels []notify.Channel
-	if wanted && len(n.Command) > 0 {
+	if len(n.Command) > 0 {
 		channels = append(channels, notify.Command(n.Command, os.Environ()))
 	}
-	if wanted && n.Webhook != "" {
+	if n.Webhook != "" {
 		channels = append(channels, notify.Webhook(n.Webhook, nil))
 	}
-	if wanted && n.Desktop {
+	if n.Desktop {
 		channels = append(channels, notify.Desktop(nil, nil, ""))
 	}
 	return channels
@@ -103,7 +103,10 @@ func (p *plan) channels(status rundir.Status) []notify.Channel {
 func (x *execution) conclude(stop rundir.Stop, err error) error {
 	reader, openErr := rundir.OpenReadOnly(x.plan.root, x.run.ID())
 	if openErr != nil {
-		return orElse(err, openErr)
+		if err == nil {
+			err = openErr
+		}
+		return err
 	}
 	defer reader.Close()
 	if err := x.plan.world.printEnd(reader, x.plan.opts.json); err != nil {
@@ -119,13 +122,6 @@ func (x *execution) conclude(stop rundir.Stop, err error) error {
 		return commandExit(code)
 	}
 	return nil
-}
-
-func orElse(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 func (w World) printEnd(reader *rundir.Reader, asJSON bool) error {

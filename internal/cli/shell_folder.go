@@ -1,19 +1,17 @@
 package cli
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 
 	"github.com/agent-loop/ralph/internal/agent"
 	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/wholefile"
 )
 
 const (
@@ -70,7 +68,7 @@ func prepareFolder(folder string, settings map[string]func([]byte) ([]byte, erro
 		if err != nil {
 			return fmt.Errorf("changing %s: %w", name, err)
 		}
-		if err := replaceFile(root, name, text); err != nil {
+		if err := wholefile.Replace(root, name, text, 0o600); err != nil {
 			return fmt.Errorf("writing %s: %w", name, err)
 		}
 	}
@@ -94,29 +92,4 @@ func readSettings(root *os.Root, name string) []byte {
 		return nil
 	}
 	return text
-}
-
-// replaceFile puts a file in the place of whatever has its name, so that nobody
-// ever sees half of it.
-func replaceFile(root *os.Root, name string, text []byte) error {
-	if info, err := root.Lstat(name); err == nil && info.IsDir() {
-		if err := root.RemoveAll(name); err != nil {
-			return err
-		}
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	fresh := name + "." + rand.Text()
-	file, err := root.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = root.Rename(fresh, name)
-	}
-	if err != nil {
-		return errors.Join(err, root.Remove(fresh))
-	}
-	return nil
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-
-	"golang.org/x/term"
 
 	"github.com/agent-loop/ralph/internal/agent"
 	"github.com/agent-loop/ralph/internal/config"
@@ -22,6 +19,7 @@ type shell struct {
 	args    []string
 	verbose bool
 	timed   bool
+	start   []string // how the agent's program is started inside
 }
 
 // newShell reads what the user wants, and refuses what cannot be.
@@ -72,14 +70,12 @@ func (s *shell) checkScreen() error {
 // sandbox is what the agent gets to see, but for what ralph adds from its own
 // folder (see private).
 func (s *shell) sandbox() (sandbox.Spec, error) {
-	network := sandbox.NetworkGate
-	if s.config.Sandbox.Network.Policy == config.PolicyDeny && !s.models {
-		network = sandbox.NetworkNone
-	}
-	program, _, err := s.agentProgram()
+	network := networkFor(s.config, s.models)
+	program, start, err := s.agentProgram()
 	if err != nil {
 		return sandbox.Spec{}, err
 	}
+	s.start = start
 	spec := sandbox.Spec{
 		Labels:  map[string]string{"shell": s.who.Name},
 		Mounts:  append([]sandbox.Mount{{Source: s.spec.Project, Target: s.spec.Project}}, program...),
@@ -109,15 +105,11 @@ func (s *shell) agentProgram() ([]sandbox.Mount, []string, error) {
 
 // interaction is how the agent is started, with its way to its models.
 func (s *shell) interaction(gate *execGate) (agent.Interaction, error) {
-	_, argv, err := s.agentProgram()
-	if err != nil {
-		return agent.Interaction{}, err
-	}
 	var access agent.Access
 	if gate.models != nil {
 		access = gate.models.access
 	}
-	return s.interactive(argv, access)
+	return s.interactive(s.start, access)
 }
 
 func (s *shell) interactive(argv []string, access agent.Access) (agent.Interaction, error) {
@@ -134,7 +126,8 @@ func (s *shell) interactive(argv []string, access agent.Access) (agent.Interacti
 // command is what runs inside: on a terminal, or else with pipes.
 func (s *shell) command(begun agent.Interaction) (sandbox.Command, error) {
 	cmd := sandbox.Command{Args: begun.Argv, Env: begun.Env, Stdin: s.world.In, Stdout: s.world.Out, Stderr: s.world.Err}
-	typed, shown := isTerminal(s.world.In), isTerminal(s.world.Out)
+	_, typed := terminalOf(s.world.In)
+	_, shown := terminalOf(s.world.Out)
 	switch {
 	case begun.Screen && (!typed || !shown):
 		return cmd, usageError{
@@ -154,12 +147,6 @@ func (s *shell) command(begun agent.Interaction) (sandbox.Command, error) {
 	return cmd, nil
 }
 
-// isTerminal tells whether a stream of ours is a terminal.
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
-
 // run claims the project, starts the sandbox and the agent in it, and undoes the
 // rest whatever happened.
 func (s *shell) run(ctx context.Context, spec sandbox.Spec, begun agent.Interaction, cmd sandbox.Command) (err error) {
@@ -169,11 +156,7 @@ func (s *shell) run(ctx context.Context, spec sandbox.Spec, begun agent.Interact
 	}
 	one := &session{world: s.world, spec: spec, config: s.config, command: "ralph shell", verbose: s.verbose}
 	one.say("engine %s %s: %s", s.info.Engine, s.info.Version, s.info.Boundary)
-	covered, err := s.world.newCover(s.spec.Project, s.config)
-	if err == nil {
-		err = covered.apply(s.world, one)
-	}
-	if err != nil {
+	if err := one.hideRuns(s.spec.Project); err != nil {
 		return err
 	}
 	release, err := one.claim(ctx, state)

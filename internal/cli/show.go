@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
 	"github.com/agent-loop/ralph/internal/view"
 )
@@ -150,7 +151,7 @@ func newRunDetail(r view.Run, spec jsontext.Value) runDetail {
 // written by others.
 func badRecord(err error, id string) error {
 	const most = 1000
-	safe := errors.New(view.Safe(err.Error(), most))
+	safe := errors.New(plaintext.Line(err.Error(), most))
 	var bad *rundir.BadRecordError
 	if errors.As(err, &bad) {
 		return hinted{safe, fmt.Sprintf("the record of run %s was damaged or changed; ralph verify %s checks all of it", id, id)}

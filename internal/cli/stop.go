@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
 	"github.com/agent-loop/ralph/internal/view"
 )
@@ -170,7 +171,7 @@ func notWritten(reader *rundir.Reader) error {
 }
 
 func stillWritten(id string, holder rundir.Holder, opts askOptions) error {
-	who := view.Safe(holder.String(), maxSentence)
+	who := plaintext.Line(holder.String(), maxSentence)
 	return hinted{
 		fmt.Errorf("run %s was asked to %s, but %s still writes it after %v", id, opts.request, who, opts.wait),
 		fmt.Sprintf("it may still obey; ralph logs -f %s shows what it does", id),

@@ -10,10 +10,29 @@ import (
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
+// terminalOf is the terminal that a stream of ours is, if it is one.
+func terminalOf(stream any) (*os.File, bool) {
+	file, ok := stream.(*os.File)
+	return file, ok && term.IsTerminal(int(file.Fd()))
+}
+
+// screenWidth is how wide the terminal is that results go to; 0 for no terminal.
+func (w World) screenWidth() int {
+	out, ok := terminalOf(w.Out)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(out.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
 // ourTerminal is the terminal that the user sits at.
 func ourTerminal(w World) (*os.File, error) {
-	in, ok := w.In.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
+	in, ok := terminalOf(w.In)
+	if !ok {
 		return nil, usageError{errors.New("--tty needs a terminal, and the input is none"), "leave out -t when input is piped"}
 	}
 	return in, nil

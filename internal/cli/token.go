@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/token"
@@ -120,10 +118,4 @@ func checkAgent(agent string, kind token.Kind) error {
 		return usageError{fmt.Errorf("there is no agent %q", agent), "for a credential of your own by that name, say --kind bearer"}
 	}
 	return nil
-}
-
-// inputTerminal is the terminal that the user types into, if there is one.
-func inputTerminal(w World) (*os.File, bool) {
-	in, ok := w.In.(*os.File)
-	return in, ok && term.IsTerminal(int(in.Fd()))
 }

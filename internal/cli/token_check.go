@@ -101,7 +101,7 @@ func runEnsureToken(ctx context.Context, w World, opts checkTokenOptions) error 
 		return nil
 	}
 	var login *token.LoginError
-	if _, isTerminal := inputTerminal(w); !isTerminal || !errors.As(err, &login) {
+	if _, isTerminal := terminalOf(w.In); !isTerminal || !errors.As(err, &login) {
 		return err
 	}
 	fmt.Fprintln(w.Err, "ralph:", err)

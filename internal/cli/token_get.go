@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 func newGetTokenCommand(w World) *cobra.Command {
@@ -33,7 +31,7 @@ func runGetToken(ctx context.Context, w World, opts tokenOptions) error {
 	if err != nil {
 		return err
 	}
-	if out, ok := w.Out.(*os.File); ok && term.IsTerminal(int(out.Fd())) {
+	if _, ok := terminalOf(w.Out); ok {
 		fmt.Fprintln(w.Err, "ralph: warning: this is a secret, and now it is in what your terminal remembers")
 	}
 	_, err = fmt.Fprintln(w.Out, credential.Secret.Reveal())

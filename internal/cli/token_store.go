@@ -84,7 +84,7 @@ func (o *storeTokenOptions) obtain(ctx context.Context, w World, wal *wallet, ki
 	if o.imported {
 		return o.takeOver(w, wal, kind)
 	}
-	in, isTerminal := inputTerminal(w)
+	in, isTerminal := terminalOf(w.In)
 	var text string
 	var err error
 	switch {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
-	"github.com/agent-loop/ralph/internal/view"
 )
 
 type verifyOptions struct {
@@ -108,7 +108,7 @@ func notVerified(err error, id string) error {
 	if err == nil {
 		return nil
 	}
-	safe := errors.New(view.Safe(err.Error(), maxSentence))
+	safe := errors.New(plaintext.Line(err.Error(), maxSentence))
 	var bad *rundir.BadRecordError
 	if errors.As(err, &bad) {
 		return hinted{safe, fmt.Sprintf("the record of run %s was damaged or changed; do not rely on it", id)}

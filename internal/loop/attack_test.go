@@ -161,7 +161,7 @@ func TestAnswersBehindLinks(t *testing.T) {
 	if answer, err := ReadAnswer(run); err == nil || answer != "" {
 		t.Errorf("read %q from another file of the run, %v", answer, err)
 	}
-	must(t, os.Remove(question), os.Symlink(other, question+".new"))
+	must(t, os.Remove(question), os.Symlink(other, question+".ralph-new"))
 	must(t, WriteAnswer(run, "yes"))
 	if answer, err := ReadAnswer(run); err != nil || answer != "yes" {
 		t.Errorf("read %q, %v", answer, err)

@@ -80,35 +80,14 @@ func (r *runner) afterExec(ctx context.Context, it *iteration, err error) error 
 // tell decides how the attempt ended.
 func (r *runner) tell(it *iteration, began time.Time, why cause, err error) {
 	a := &it.attempt
-	a.outcome = r.Agent.Outcome(a.exit, r.Gate.Since(began), a.summary, agent.Tags{Complete: r.Rules.CompletionTag})
+	saw, tags := r.Gate.Since(began), agent.Tags{Complete: r.Rules.CompletionTag}
+	a.outcome = r.Agent.Outcome(a.exit, saw, a.summary, tags).OverTheGate()
 	switch {
 	case why == tooManyTurns:
 		a.outcome.Verdict, a.outcome.Reason = agent.MaxTurns, string(why)
 	case err != nil && why == "" && !a.outcome.Finished:
 		a.outcome.Verdict, a.outcome.Reason = agent.Failed, err.Error()
-	case a.outcome.Finished && ofTheGate(a.outcome.Verdict):
-		a.outcome.Verdict, a.outcome.Reason = bySaying(a.outcome.Marker) // it got over what the gate saw
 	}
-}
-
-// bySaying is the verdict on an agent that came to a good end.
-func bySaying(m agent.Marker) (agent.Verdict, string) {
-	switch m.Kind {
-	case agent.BlockedMarker:
-		return agent.Blocked, m.Text
-	case agent.DecideMarker:
-		return agent.Undecided, m.Text
-	}
-	return agent.OK, ""
-}
-
-// ofTheGate tells verdicts that are about the model API from those about the work.
-func ofTheGate(v agent.Verdict) bool {
-	switch v {
-	case agent.RateLimited, agent.Overloaded, agent.Unauthorised, agent.Unfunded, agent.BudgetSpent:
-		return true
-	}
-	return false
 }
 
 // watched runs the command under the watchdog.

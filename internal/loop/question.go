@@ -12,7 +12,9 @@ import (
 	"unicode"
 
 	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
+	"github.com/agent-loop/ralph/internal/wholefile"
 )
 
 const (
@@ -46,7 +48,7 @@ func (it *iteration) question() rundir.Stop {
 const maxAsked = 300
 
 func asks(what, text string) rundir.Stop {
-	return rundir.Stop{Status: rundir.NeedsAttention, Reason: what + agent.Event{Kind: agent.Text, Text: text}.Line(maxAsked)}
+	return rundir.Stop{Status: rundir.NeedsAttention, Reason: what + plaintext.Line(text, maxAsked)}
 }
 
 // putQuestion puts a question where a person can answer it, once the checkpoint
@@ -62,17 +64,12 @@ func (r *runner) putQuestion(it *iteration) {
 		File: filepath.Join(r.Run.Path(), filepath.FromSlash(questionFile)),
 	}
 	if err == nil {
-		err = writeQuestion(q)
+		err = replaceQuestion(r.Run.Path(), visible(q.Text)+howToAnswer+"\n"+answerLine+"\n")
 	}
 	if err != nil {
 		r.note(rundir.EventNote, it.n, rundir.Note{Text: err.Error()})
 	}
 	r.note(rundir.EventQuestion, it.n, q)
-}
-
-// writeQuestion puts the question where a person can answer it with an editor.
-func writeQuestion(q rundir.Question) error {
-	return replace(q.File, visible(q.Text)+howToAnswer+"\n"+answerLine+"\n")
 }
 
 // visible is a hostile text without what a terminal would obey, and without the
@@ -87,21 +84,16 @@ func visible(text string) string {
 	return strings.ReplaceAll(text, answerLine, "- -")
 }
 
-// replace writes a file beside and renames it into place. A run that came from
-// elsewhere can have a link there.
-func replace(path, text string) error {
-	beside := path + ".new"
-	_ = os.Remove(beside) // or the next step says why not
-	file, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// replaceQuestion writes the file of question and answer of a run. One that came
+// from elsewhere can have a link there.
+func replaceQuestion(run, text string) error {
+	root, err := os.OpenRoot(run)
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
+		return err
 	}
-	_, err = file.WriteString(text)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(beside, path)
-	}
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
+	defer root.Close()
+	if err := wholefile.Replace(root, questionFile, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("writing %s: %w", filepath.Base(questionFile), err)
 	}
 	return nil
 }
@@ -155,13 +147,12 @@ func readAnswer(run string) (rundir.Answer, error) {
 // WriteAnswer puts an answer below the question of a run, given its folder, as a
 // person would with an editor. It is read when the run is taken up.
 func WriteAnswer(run, answer string) error {
-	path := filepath.Join(run, filepath.FromSlash(questionFile))
 	question, err := readQuestion(run)
 	if err != nil {
 		return fmt.Errorf("writing the answer: %w", err)
 	}
 	before, _, _ := strings.Cut(question, "\n"+answerLine+"\n")
-	return replace(path, before+"\n"+answerLine+"\n"+answer+"\n")
+	return replaceQuestion(run, before+"\n"+answerLine+"\n"+answer+"\n")
 }
 
 // takeAnswer moves a person's answer into what the next iteration is told. The file

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-loop/ralph/internal/rundir"
 	"github.com/agent-loop/ralph/internal/task"
+	"github.com/agent-loop/ralph/internal/wholefile"
 )
 
 // tasks is the task file of a run. A nil one is none.
@@ -86,35 +87,11 @@ func (t *tasks) restore(list *task.List) error {
 	if err != nil {
 		return err
 	}
-	beside := t.name + ".ralph-new"
-	_ = t.root.RemoveAll(beside)
 	_ = t.root.MkdirAll(path.Dir(t.name), 0o755)
-	file, err := t.root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return fmt.Errorf("mending %s: %w", t.name, err)
-	}
-	_, err = file.Write(text)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = t.put(beside)
-	}
-	if err != nil {
-		_ = t.root.Remove(beside)
+	if err := wholefile.Replace(t.root, t.name, text, 0o644); err != nil {
 		return fmt.Errorf("mending %s: %w", t.name, err)
 	}
 	return nil
-}
-
-// put renames a file to the task file, in the place of whatever is there.
-func (t *tasks) put(beside string) error {
-	if info, err := t.root.Lstat(t.name); err == nil && info.IsDir() {
-		if err := t.root.RemoveAll(t.name); err != nil {
-			return err
-		}
-	}
-	return t.root.Rename(beside, t.name)
 }
 
 // noteTasks records what became of the task file in an iteration.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
 )
 
@@ -22,9 +23,9 @@ func Closing(out io.Writer, s rundir.State, its []rundir.Iteration, c rundir.Che
 	defer func() { _, _ = io.WriteString(out, b.String()) }()
 	run := rundir.Summary{State: s}
 	status := StatusOf(run)
-	head := Safe("run "+s.ID+" "+sentence(status), closingWidth)
+	head := plaintext.Line("run "+s.ID+" "+sentence(status), closingWidth)
 	b.WriteString(paint(head, status, color))
-	if reason := Safe(Reason(run), 2*closingWidth); reason != "" {
+	if reason := plaintext.Line(Reason(run), 2*closingWidth); reason != "" {
 		b.WriteString(": " + reason)
 	}
 	b.WriteString("\n")
@@ -33,12 +34,12 @@ func Closing(out io.Writer, s rundir.State, its []rundir.Iteration, c rundir.Che
 	for _, f := range facts {
 		b.WriteString(f.line(min(screenOr(screen), closingWidth)))
 	}
-	writeNext(b, append(Next(run, c.Question), "ralph show "+quoted(s.ID)))
+	writeNext(b, append(Next(run, c.Question), "ralph show "+Quoted(s.ID)))
 }
 
 // line prints a fact; one that says nothing is no line.
 func (f fact) line(columns int) string {
-	value := Safe(f.value, max(columns-nameWidth-2, minLast))
+	value := plaintext.Line(f.value, max(columns-nameWidth-2, minLast))
 	if value == "" {
 		return ""
 	}

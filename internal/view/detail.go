@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
 )
 
@@ -146,7 +147,7 @@ func (d detail) block(title string, lines []string) {
 	}
 	d.line("\n" + title + ":")
 	for _, line := range lines {
-		d.line("  | " + Safe(line, d.room()))
+		d.line("  | " + plaintext.Line(line, d.room()))
 	}
 }
 
@@ -158,7 +159,7 @@ func (d detail) next(r Run) {
 	d.line("")
 	writeNext(d.Builder, commands)
 	if r.Status == rundir.NeedsAttention && r.AnswerFile != "" {
-		d.WriteString(fact{"or", "write the answer to " + quoted(r.AnswerFile) + ", then ralph resume " + quoted(r.ID)}.line(maxLine))
+		d.WriteString(fact{"or", "write the answer to " + Quoted(r.AnswerFile) + ", then ralph resume " + Quoted(r.ID)}.line(maxLine))
 	}
 }
 

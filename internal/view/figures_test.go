@@ -41,9 +41,9 @@ func TestFigures(t *testing.T) {
 		{flagTime(16 * time.Hour), "16h"},
 		{flagTime(90 * time.Minute), "90m"},
 		{flagTime(61 * time.Second), "1m1s"},
-		{quoted("20261115-063200-k3f9q2"), "20261115-063200-k3f9q2"},
-		{quoted("it's a\x1b file"), `'it'\''s a file'`},
-		{quoted(""), "''"},
+		{Quoted("20261115-063200-k3f9q2"), "20261115-063200-k3f9q2"},
+		{Quoted("it's a\x1b file"), `'it'\''s a file'`},
+		{Quoted(""), "''"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%q, want %q", test.got, test.want)

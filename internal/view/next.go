@@ -11,10 +11,10 @@ import (
 // Next returns the commands that go on from here, the likeliest first. The question
 // is the agent's, if it asked one.
 func Next(s rundir.Summary, question string) []string {
-	resume := "ralph resume " + quoted(s.ID)
+	resume := "ralph resume " + Quoted(s.ID)
 	switch StatusOf(s) {
 	case Broken:
-		return []string{"ralph verify " + quoted(s.ID)}
+		return []string{"ralph verify " + Quoted(s.ID)}
 	case rundir.Done:
 		return nil
 	case rundir.Limit:
@@ -24,10 +24,10 @@ func Next(s rundir.Summary, question string) []string {
 			return []string{resume + ` --answer "..."`}
 		}
 	case rundir.Failed:
-		return []string{"ralph logs " + quoted(s.ID), resume}
+		return []string{"ralph logs " + Quoted(s.ID), resume}
 	case rundir.Paused, rundir.Running:
 		if s.Live {
-			return []string{"ralph logs -f " + quoted(s.ID), "ralph stop " + quoted(s.ID)}
+			return []string{"ralph logs -f " + Quoted(s.ID), "ralph stop " + Quoted(s.ID)}
 		}
 	}
 	return []string{resume}

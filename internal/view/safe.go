@@ -2,69 +2,12 @@ package view
 
 import (
 	"strings"
-	"unicode"
+
+	"github.com/agent-loop/ralph/internal/plaintext"
 )
 
-const (
-	// maxMarks bounds the marks that are piled on one letter.
-	maxMarks = 4
-	// maxText bounds how much of a text is looked at, and so the time it takes.
-	maxText = 256 << 10
-)
-
-// Safe makes one line of a hostile text, no wider than columns; less than one
-// column leaves nothing. It holds nothing that a terminal would obey: no control
-// characters, no escape sequences, nothing that turns the direction of the text or
-// is not seen. A line that was cut ends in an ellipsis.
-func Safe(text string, columns int) string {
-	if columns < 1 {
-		return ""
-	}
-	clean := cleaned(text, columns)
-	used, fits := 0, 0 // fits: how many bytes leave room for the ellipsis
-	for i, r := range clean {
-		if used+columnsOf(r) > columns {
-			return strings.TrimRight(clean[:fits], " ") + "…"
-		}
-		if used += columnsOf(r); used < columns {
-			fits = i + len(string(r))
-		}
-	}
-	return clean
-}
-
-// cleaned drops what must not be shown and folds white space. It ends where the
-// text takes more than so many columns.
-func cleaned(text string, columns int) string {
-	var b strings.Builder
-	space, marks, used := false, 0, 0
-	for _, r := range text[:min(len(text), maxText)] {
-		switch {
-		case used > columns:
-			return b.String()
-		case unicode.IsSpace(r) || unicode.IsControl(r):
-			space = b.Len() > 0
-			continue
-		case unicode.Is(unicode.Variation_Selector, r): // they change a width
-			continue
-		case unicode.In(r, unicode.Mn, unicode.Me):
-			if marks++; marks > maxMarks || b.Len() == 0 || space {
-				continue
-			}
-		case !unicode.IsPrint(r): // unseen, or turning the text round
-			continue
-		default:
-			marks = 0
-		}
-		if space {
-			b.WriteByte(' ')
-			space, used = false, used+1
-		}
-		b.WriteRune(r)
-		used += columnsOf(r)
-	}
-	return b.String()
-}
+// maxText bounds how much of a text is looked at, and so the time it takes.
+const maxText = 256 << 10
 
 // Block makes at most so many lines of a hostile text, each of them safe; lines
 // with nothing to see are left out.
@@ -78,7 +21,7 @@ func Block(text string, columns, lines int) []string {
 
 func block(all func(func(string) bool), columns, most int) (kept []string, more bool) {
 	for line := range all {
-		switch line = Safe(line, columns); {
+		switch line = plaintext.Line(line, columns); {
 		case line == "":
 		case len(kept) >= most:
 			return kept, most > 0
@@ -111,28 +54,4 @@ func Tail(text string, columns, lines int) []string {
 		kept[i], kept[j] = kept[j], kept[i]
 	}
 	return kept
-}
-
-// width is how many columns a safe text takes.
-func width(text string) (n int) {
-	for _, r := range text {
-		n += columnsOf(r)
-	}
-	return n
-}
-
-// columnsOf is how wide a terminal shows a rune, never less.
-func columnsOf(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me):
-		return 0
-	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xa960 && r <= 0xa97f, r >= 0xac00 && r <= 0xd7a3,
-		r >= 0xf900 && r <= 0xfaff, r >= 0xfe10 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60,
-		r >= 0xffe0 && r <= 0xffe6, r >= 0x16fe0 && r <= 0x1b2ff, r >= 0x1f000 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd,
-		r >= 0x2300 && r <= 0x27bf, r >= 0x2b00 && r <= 0x2bff:
-		return 2
-	}
-	return 1
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agent-loop/ralph/internal/plaintext"
 )
 
 // checkSafe fails if a terminal would obey anything in a line, or wrap it.
@@ -16,39 +18,8 @@ func checkSafe(t *testing.T, line string, columns int) {
 			t.Fatalf("%U in %q", r, line)
 		}
 	}
-	if width(line) > max(columns, 0) || !utf8.ValidString(line) {
-		t.Fatalf("%q: %d columns of %d", line, width(line), columns)
-	}
-}
-
-func TestSafe(t *testing.T) {
-	for _, test := range []struct {
-		text    string
-		columns int
-		want    string
-	}{
-		{"one\ntwo\t three ", 80, "one two three"},
-		{"\x1b[2J\x1b]0;owned\x07x", 80, "[2J ]0;owned x"},
-		{"a\u009b31mb\u202ec\u200bd\u2066e", 80, "a 31mbcde"},
-		{"abcde", 5, "abcde"},
-		{"abcdefgh", 5, "abcd…"},
-		{"abc defgh", 5, "abc…"},
-		{"漢字", 4, "漢字"},
-		{"漢字漢字", 6, "漢字…"},
-		{"漢", 1, "…"},
-		{"e" + strings.Repeat("\u0301", 90), 80, "e" + strings.Repeat("\u0301", 4)},
-		{"©\ufe0f", 80, "©"},
-		{"\u0301abc", 80, "abc"},
-		{"a\xffb", 80, "a\uFFFDb"},
-		{"abc", 0, ""},
-		{"abc", -7, ""},
-		{" \n\x00 ", 80, ""},
-	} {
-		got := Safe(test.text, test.columns)
-		if got != test.want {
-			t.Errorf("Safe(%q, %d) = %q, want %q", test.text, test.columns, got, test.want)
-		}
-		checkSafe(t, got, test.columns)
+	if plaintext.Width(line) > max(columns, 0) || !utf8.ValidString(line) {
+		t.Fatalf("%q: %d columns of %d", line, plaintext.Width(line), columns)
 	}
 }
 
@@ -77,13 +48,13 @@ func TestBlockAndTailKeepLinesApart(t *testing.T) {
 	}
 }
 
-func FuzzSafe(f *testing.F) {
+func FuzzBlock(f *testing.F) {
 	f.Add("plain", 10, 3)
 	f.Add("\x1b[31mred\x1b[0m \u202eback\u2066\n漢字\xff\u0301\u0301\ufe0f", 7, 1)
 	f.Add(strings.Repeat("a\n", 500), 1, 5)
 	f.Fuzz(func(t *testing.T, text string, columns, lines int) {
 		columns, lines = columns%200, lines%50
-		checkSafe(t, Safe(text, columns), columns)
+		checkSafe(t, plaintext.Line(text, columns), columns)
 		for _, cut := range []func(string, int, int) []string{Block, Tail} {
 			got := cut(text, columns, lines)
 			if len(got) > max(lines, 0) {

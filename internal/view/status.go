@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
 )
 
@@ -70,7 +71,7 @@ func sentence(status rundir.Status) string {
 
 // Sentence says in one line what became of a run, and why.
 func Sentence(s rundir.Summary, columns int) string {
-	return Safe(joined(": ", "run "+s.ID+" "+sentence(StatusOf(s)), Reason(s)), columns)
+	return plaintext.Line(joined(": ", "run "+s.ID+" "+sentence(StatusOf(s)), Reason(s)), columns)
 }
 
 // paint colours a safe text by what a run is. Without colour it returns the text.
@@ -88,9 +89,9 @@ func paint(text string, status rundir.Status, color bool) string {
 	return "\x1b[1;" + code + "m" + text + "\x1b[0m"
 }
 
-// quoted makes a word of a command line that a shell takes as it is meant.
-func quoted(word string) string {
-	word = cleaned(word, maxText)
+// Quoted makes a word of a command line that a shell takes as it is meant.
+func Quoted(word string) string {
+	word = plaintext.Line(word, maxText)
 	plain := func(r rune) bool {
 		return r < 0x80 && (strings.ContainsRune("-._/+:=@", r) || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z')
 	}

@@ -3,6 +3,8 @@ package view
 import (
 	"io"
 	"strings"
+
+	"github.com/agent-loop/ralph/internal/plaintext"
 )
 
 const (
@@ -22,7 +24,7 @@ type table struct{ rows [][]string }
 
 func (t *table) row(cells ...string) {
 	for i := range len(cells) - 1 {
-		cells[i] = Safe(cells[i], maxCell)
+		cells[i] = plaintext.Line(cells[i], maxCell)
 	}
 	t.rows = append(t.rows, cells)
 }
@@ -36,10 +38,10 @@ func (t *table) write(out io.Writer, screen int) error {
 		last := len(cells) - 1
 		var line strings.Builder
 		for i, cell := range cells[:min(shown, last)] {
-			line.WriteString(cell + strings.Repeat(" ", widths[i]-width(cell)+columnGap))
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-plaintext.Width(cell)+columnGap))
 		}
 		if shown > last {
-			line.WriteString(Safe(cells[last], rest))
+			line.WriteString(plaintext.Line(cells[last], rest))
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
@@ -71,7 +73,7 @@ func (t *table) widths() []int {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], width(cell))
+			widths[i] = max(widths[i], plaintext.Width(cell))
 		}
 	}
 	return widths

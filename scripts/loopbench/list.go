@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/agent-loop/ralph/internal/rundir"
@@ -32,17 +33,9 @@ func (b *bench) list() error {
 			}
 			times = append(times, time.Since(began))
 		}
-		fmt.Printf("| `ralph %s` with %d runs | %s | of %d the middle |\n", join(args), many, show(middle(times)), len(times))
+		fmt.Printf("| `ralph %s` with %d runs | %s | of %d the middle |\n", strings.Join(args, " "), many, show(middle(times)), len(times))
 	}
 	return nil
-}
-
-func join(args []string) string {
-	text := args[0]
-	for _, arg := range args[1:] {
-		text += " " + arg
-	}
-	return text
 }
 
 // makeRuns makes one run and copies its folder.

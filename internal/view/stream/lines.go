@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-loop/ralph/internal/agent"
 	"github.com/agent-loop/ralph/internal/gate"
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
 )
 
@@ -70,14 +71,14 @@ func (l *Lines) layout(at time.Time, iteration int, s said) []string {
 	if columns < len(prefix)+10 { // then the words are of more use
 		prefix = ""
 	}
-	text := safe(s.text, columns-len(prefix))
+	text := plaintext.Line(s.text, columns-len(prefix))
 	if text == "" || s.quiet && !l.options.Verbose {
 		return nil
 	}
 	lines := append(l.newDay(at), l.options.paint(faint, prefix)+l.options.paint(s.tone, text))
 	for _, more := range s.more {
 		const indent = "    "
-		if more = safe(more, columns-len(indent)); more != "" {
+		if more = plaintext.Line(more, columns-len(indent)); more != "" {
 			lines = append(lines, indent+more)
 		}
 	}
@@ -92,7 +93,7 @@ func (l *Lines) newDay(at time.Time) []string {
 		return nil
 	}
 	l.day = day
-	return []string{l.options.paint(faint, safe("--- "+day, l.options.columns()))}
+	return []string{l.options.paint(faint, plaintext.Line("--- "+day, l.options.columns()))}
 }
 
 // isQuiet tells of types that only the verbose see, before any work is done.

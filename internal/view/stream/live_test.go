@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
 )
 
@@ -85,7 +86,7 @@ func TestLiveSurvivesAnyWidth(t *testing.T) {
 		r.term.resize(columns, 120)
 		want := []string{"12:00:00 #1 iteration 1 ends: ok · $0.00"}
 		for _, line := range []string{strings.TrimSpace(liveTitle), "iteration 2 · working (0s) · $0.00 · 0s", "-> Bash " + call} {
-			want = append(want, safe(line, columns-1))
+			want = append(want, plaintext.Line(line, columns-1))
 		}
 		r.until(strings.Join(want, "\n"))
 		if _, widest := r.term.seen(); widest > columns-1 {

@@ -2,8 +2,6 @@ package stream
 
 import (
 	"time"
-
-	"github.com/agent-loop/ralph/internal/agent"
 )
 
 // Options say how lines look.
@@ -29,28 +27,6 @@ func (o Options) zone() *time.Location {
 		return time.Local
 	}
 	return o.Zone
-}
-
-// safe makes one line of hostile text, no wider than columns.
-func safe(text string, columns int) string {
-	if len(text) < columns && isPlain(text) {
-		return text
-	}
-	return agent.Event{Kind: agent.Text, Text: text}.Line(columns)
-}
-
-// isPlain tells whether a text is words of ASCII with one space between, which are
-// safe as they are. Nearly all are, and need no long look.
-func isPlain(text string) bool {
-	before := byte(' ')
-	for i := range len(text) {
-		c := text[i]
-		if c < ' ' || c > '~' || c == ' ' && before == ' ' {
-			return false
-		}
-		before = c
-	}
-	return before != ' '
 }
 
 // A tone is how a line feels.

@@ -79,6 +79,11 @@ func (p *printer) print(ctx context.Context, r *rundir.Reader) error {
 
 // all prints events as they come.
 func (p *printer) all(ctx context.Context, events iter.Seq2[rundir.Event, error]) error {
+	return p.each(ctx, events, p.put)
+}
+
+// each shows events one by one, until ctx ends.
+func (p *printer) each(ctx context.Context, events iter.Seq2[rundir.Event, error], take func(lines []string) error) error {
 	for e, err := range events {
 		if err == nil {
 			err = ctx.Err()
@@ -87,13 +92,21 @@ func (p *printer) all(ctx context.Context, events iter.Seq2[rundir.Event, error]
 			return err
 		}
 		lines, err := p.show(e)
+		if err == nil {
+			err = take(lines)
+		}
 		if err != nil {
 			return err
 		}
-		for _, line := range lines {
-			if err := p.out.print(line); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// put prints lines.
+func (p *printer) put(lines []string) error {
+	for _, line := range lines {
+		if err := p.out.print(line); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -102,27 +115,16 @@ func (p *printer) all(ctx context.Context, events iter.Seq2[rundir.Event, error]
 // tail prints the last events of those that are there.
 func (p *printer) tail(ctx context.Context, r *rundir.Reader) error {
 	var last [][]string
-	for e, err := range r.Events(1) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		lines, err := p.show(e)
-		if err != nil {
-			return err
-		}
+	err := p.each(ctx, r.Events(1), func(lines []string) error {
 		if len(lines) > 0 {
 			last = keep(append(last, lines), p.query.Last)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	for _, line := range slices.Concat(last[max(0, len(last)-p.query.Last):]...) {
-		if err := p.out.print(line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.put(slices.Concat(last[max(0, len(last)-p.query.Last):]...))
 }
 
 // keep drops what is not among the last, now and then.

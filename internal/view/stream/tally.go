@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
 )
 
@@ -87,7 +88,7 @@ func (t *tally) why(it iteration) string {
 	if it.Outcome == string(agent.OK) {
 		return ""
 	}
-	return with(": ", safe(t.reason, 200))
+	return with(": ", plaintext.Line(t.reason, 200))
 }
 
 func (t *tally) took() string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/plaintext"
 	"github.com/agent-loop/ralph/internal/rundir"
 )
 
@@ -15,7 +16,7 @@ func (m *Model) View(now time.Time, width int) []string {
 	lines := []string{m.title(), m.progress(now), m.action.String(), m.matters(now)}
 	shown := lines[:0]
 	for _, line := range lines {
-		if line = safe(line, width-1); line != "" {
+		if line = plaintext.Line(line, width-1); line != "" {
 			shown = append(shown, line)
 		}
 	}

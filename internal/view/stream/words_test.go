@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agent-loop/ralph/internal/agent"
 	"github.com/agent-loop/ralph/internal/money"
 )
 
@@ -38,17 +37,6 @@ func TestFigures(t *testing.T) {
 	} {
 		if test.got != test.want {
 			t.Errorf("got %s, want %s", test.got, test.want)
-		}
-	}
-}
-
-// TestPlainTextIsWhatTheLongLookMakesOfIt: the short way must not show more.
-func TestPlainTextIsWhatTheLongLookMakesOfIt(t *testing.T) {
-	for _, text := range []string{"", " ", "a", "a b", "a  b", " a", "a ", "~", "a\tb", "\x7f", "é", "abcde", "abcdef", "\x1b[m"} {
-		for columns := -1; columns < 9; columns++ {
-			if got, want := safe(text, columns), (agent.Event{Kind: agent.Text, Text: text}).Line(columns); got != want {
-				t.Errorf("%q in %d columns: %q, want %q", text, columns, got, want)
-			}
 		}
 	}
 }
