@@ -51,6 +51,7 @@ var fenced = map[string]string{
 	"github.com/zalando/":          "internal/token",
 	"software.sslmate.com/":        "internal/trust",
 	"github.com/anthropics/":       "internal/mini",
+	"golang.org/x/text/":           "internal/git",
 }
 
 type goPackage struct {

@@ -22,7 +22,8 @@ type Iteration struct {
 	DurationMS   int64     `json:"duration_ms"`
 	Turns        int       `json:"turns"`
 	ExitCode     int       `json:"exit_code,omitzero"`
-	Commits      []string  `json:"commits,omitempty"`
+	Commits      []string  `json:"commits,omitempty"` // that came home
+	Commit       string    `json:"commit,omitzero"`   // the branch's tip then
 	ChangedFiles int       `json:"changed_files"`
 	Validated    *bool     `json:"validated,omitzero"` // nil when no validation ran
 	PromptSHA256 string    `json:"prompt_sha256,omitzero"`

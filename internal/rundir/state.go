@@ -68,7 +68,10 @@ type State struct {
 	Resumes        []Resume   `json:"resumes,omitempty"`
 	Workspace      string     `json:"workspace,omitzero"`
 	Branch         string     `json:"branch,omitzero"`
-	Commit         string     `json:"commit,omitzero"`
+	Base           string     `json:"base,omitzero"`   // the commit that the run began with
+	Commit         string     `json:"commit,omitzero"` // the branch's tip
+
+	Verification *Verification `json:"verification,omitzero"`
 
 	PID        int           `json:"pid,omitzero"`
 	UpdatedAt  time.Time     `json:"updated_at"`

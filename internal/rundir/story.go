@@ -16,6 +16,7 @@ const (
 	EventOutput     = "agent.output"    // how much it printed that is not recorded; Output
 	EventGate       = "gate"            // what the gate decided; gate.Event
 	EventFiles      = "files"           // how many files the iteration has changed so far; Files
+	EventImport     = "git.import"      // commits came home, or were refused; Import
 	EventValidation = "validation"      // what the validation command said; Validation
 	EventOutcome    = "outcome"         // how the attempt ended; Outcome
 	EventTask       = "task"            // the task file changed; Tasks
@@ -23,6 +24,8 @@ const (
 	EventBreaker    = "breaker"         // the breaker changed its state; Breaker
 	EventQuestion   = "question"        // the agent needs a person; Question
 	EventAnswer     = "answer"          // what the person said; Answer
+	EventRewind     = "git.rewind"      // a person took the run back to an iteration; Rewind
+	EventPush       = "git.push"        // the branch was pushed, or not; Push
 	EventRequest    = "request"         // a person asks for an end; Asked
 	EventNotify     = "notify"          // a person was told; Notified
 	EventNote       = "note"            // anything else that a reader should know; Note
@@ -33,7 +36,7 @@ func EventTypes() []string {
 	return []string{
 		EventCreated, EventStart, EventStop, EventRepair, EventLaunch, EventLanded, EventBegin, EventOutcome,
 		EventIteration, EventAgent, EventAgentError, EventAgentExit, EventOutput, EventGate, EventCharge, EventFiles,
-		EventValidation, EventTask, EventWait, EventBreaker, EventQuestion, EventAnswer, EventRequest, EventNotify,
+		EventImport, EventRewind, EventPush, EventValidation, EventTask, EventWait, EventBreaker, EventQuestion, EventAnswer, EventRequest, EventNotify,
 		EventNote, EventCheckpoint, EventState,
 	}
 }
@@ -128,6 +131,58 @@ type Validation struct {
 	Error      string `json:"error,omitzero"`  // it could not be run, or not to its end
 	DurationMS int64  `json:"duration_ms"`
 	Confirms   bool   `json:"confirms,omitzero"` // in a sandbox that no agent was in, before the run ends done
+
+	// Of one that confirms:
+	Outcome Verdict  `json:"outcome,omitzero"`
+	Commit  string   `json:"commit,omitzero"`   // on a clean checkout of this; empty: on the files as they were
+	Trusted []string `json:"trusted,omitempty"` // check files that differ from the base's, which were used instead
+}
+
+// Verdict is what a validation that confirms came to.
+type Verdict string
+
+// What it can come to. They are never mixed: a check that could not be made says
+// nothing about the work.
+const (
+	Verified     Verdict = "verified"
+	NotVerified  Verdict = "failed"
+	Unverifiable Verdict = "unverifiable"
+)
+
+// Verification is the last one of a run.
+type Verification struct {
+	Outcome Verdict `json:"outcome"`
+	Commit  string  `json:"commit,omitzero"`
+	Reason  string  `json:"reason,omitzero"` // why not verified
+}
+
+// Import is what became of the commits of an iteration.
+type Import struct {
+	Branch    string   `json:"branch"`
+	From      string   `json:"from,omitzero"` // the tip before
+	To        string   `json:"to,omitzero"`   // and after
+	Commits   []string `json:"commits,omitempty"`
+	Files     int      `json:"files,omitzero"` // that differ between the two
+	Bytes     int64    `json:"bytes,omitzero"` // that the sandbox sent
+	Rewritten int      `json:"rewritten,omitzero"`
+	Protected []string `json:"protected,omitempty"` // paths that the host would obey, changed since the base
+	Links     []string `json:"links,omitempty"`     // references to other repositories, new since the base
+	Held      string   `json:"held,omitzero"`       // why the user's branch was not moved
+	Refused   string   `json:"refused,omitzero"`    // why nothing was taken
+}
+
+// Rewind is a run that was taken back.
+type Rewind struct {
+	To     int    `json:"to"` // the iteration
+	Commit string `json:"commit"`
+}
+
+// Push is what became of a push.
+type Push struct {
+	Remote string `json:"remote"`
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
+	Error  string `json:"error,omitzero"`
 }
 
 // Outcome is how an attempt ended.
