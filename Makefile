@@ -14,7 +14,7 @@ VCS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 BUILD_FLAGS := $(VCS) -ldflags '-s -w'
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo tour test quick bench gatebench loopbench lint fuzz cross release clean
+.PHONY: help build install demo tour test quick bench gatebench loopbench gitbench lint fuzz cross release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ gatebench: ## measure the gate beside tinyproxy and squid; the table goes to bui
 
 loopbench: build ## measure what a run costs beside the agent; the table goes to build/loopbench.md
 	@$(GO) run ./scripts/loopbench $(abspath $(RALPH)) | tee $(BUILD)/loopbench.md
+
+gitbench: build ## measure clones, imports and checkouts of a large repository; the tables go to build/gitbench.md
+	@$(GO) run ./scripts/gitbench -cache $(BUILD)/gitbench $(abspath $(RALPH)) | tee $(BUILD)/gitbench.md
 
 lint: $(LINT) ## run golangci-lint
 	$(LINT) run ./...

@@ -74,7 +74,7 @@ func runDemo(ctx context.Context, w World, keep bool) (err error) {
 	d.say("The project: %s", place.Project())
 	fmt.Fprintln(w.Out)
 	w.Out = io.Discard // how it ended is told below, with more
-	err = startRun(ctx, w, runOptions{project: place.Project(), id: d.id, tapes: tapes{player: player}})
+	err = startRun(ctx, w, runOptions{project: place.Project(), id: d.id, plain: true, tapes: tapes{player: player}})
 	if _, none := os.Stat(filepath.Join(d.root, d.id)); errors.Is(none, fs.ErrNotExist) {
 		return errors.Join(err, place.Remove())
 	}

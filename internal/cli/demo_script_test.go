@@ -157,6 +157,9 @@ func demoPlace(t *testing.T) demo.Place {
 // runOnDemo runs a loop on the project of the demonstration.
 func runOnDemo(t *testing.T, place demo.Place, flags ...string) (out string, code int) {
 	t.Helper()
+	if err := os.RemoveAll(filepath.Join(place.Project(), ".git")); err != nil { // the demonstration has no use for it
+		t.Fatal(err)
+	}
 	cmd, _ := ralph(t, append([]string{"run", "--project", place.Project()}, flags...)...)
 	cmd.Env = append(cmd.Env, "HOME="+place.Home(), "RALPH_AGENT_CREDENTIAL=env:USERS_TOKEN", "USERS_TOKEN="+realSetupToken)
 	printed, err := cmd.CombinedOutput()

@@ -34,6 +34,11 @@ func configFlags() map[string]string {
 		"prompt":   "loop.prompt",
 		"tasks":    "loop.tasks",
 		"validate": "validation.command",
+
+		"work":   "git.workspace",
+		"branch": "git.branch",
+		"push":   "git.push",
+		"sign":   "git.sign",
 	}
 }
 

@@ -166,9 +166,12 @@ type runEntry struct {
 	Resumes        []rundir.Resume `json:"resumes"`
 	Workspace      string          `json:"workspace"`
 	Branch         string          `json:"branch"`
+	Base           string          `json:"base"`
 	Commit         string          `json:"commit"`
 	Path           string          `json:"path"`
 	Broken         string          `json:"broken,omitzero"`
+
+	Verification *rundir.Verification `json:"verification"`
 }
 
 func newRunEntry(s rundir.Summary, path string) runEntry {
@@ -176,8 +179,8 @@ func newRunEntry(s rundir.Summary, path string) runEntry {
 		ID: s.ID, Status: view.StatusOf(s), Live: s.Live, Agent: s.Agent, Engine: s.Engine, Model: s.Model,
 		Iteration: s.Iteration, Current: s.Current, CostUSD: s.CostUSD, Tokens: s.Tokens, Limits: s.Limits,
 		StartedAt: s.StartedAt, UpdatedAt: s.UpdatedAt, EndedAt: s.EndedAt, ElapsedSeconds: s.ElapsedSeconds,
-		StopReason: s.StopReason, Resumes: s.Resumes, Workspace: s.Workspace, Branch: s.Branch, Commit: s.Commit,
-		Path: path, Broken: s.Broken,
+		StopReason: s.StopReason, Resumes: s.Resumes, Workspace: s.Workspace, Branch: s.Branch, Base: s.Base, Commit: s.Commit,
+		Path: path, Broken: s.Broken, Verification: s.Verification,
 	}
 }
 

@@ -90,6 +90,7 @@ code of its command.`,
 	root.AddCommand(newTokenCommands(w)...)
 	root.AddCommand(newRunReadCommands(w)...)
 	root.AddCommand(newLogsCommand(w))
+	root.AddCommand(newDiffCommand(w), newApplyCommand(w), newRewindCommand(w), newPushCommand(w))
 	root.AddCommand(newShellCommand(w))
 	root.AddCommand(newDemoCommand(w))
 	return root

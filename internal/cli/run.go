@@ -20,6 +20,7 @@ type runOptions struct {
 	rootfs  string
 	answer  string
 	trust   bool // a run of somebody else's
+	plain   bool // the agent gets no git: the demonstration needs none on the machine
 	json    bool
 	tapes   tapes
 	flags   config.Layer
@@ -32,6 +33,11 @@ func newRunCommand(w World) *cobra.Command {
 		Short: "Run an agent in a loop until the work is verified done",
 		Long: `Runs an agent on this project again and again, each time afresh and each time
 in a sandbox, until the work is verified done, a limit ends it, or it needs you.
+
+In a git repository the agent works on a clone of its own, and what it commits comes
+to a branch of yours, checked, after each iteration: look at it with "ralph diff",
+merge it with "ralph apply". Your files stay as they are. Elsewhere, and with
+--work in-place, it works on the files themselves.
 
 The agent gets the prompt in PROMPT.md, with its variables filled in, and the
 next story of prd.json or tasks.json if there is one. After each iteration the
@@ -50,6 +56,7 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 a limit ended it, 4 it needs you,
 		Example: `  ralph run
   ralph run --agent codex --max-cost-usd 5 --max-time 2h
   ralph run --prompt docs/refactor.md --allow @npm
+  ralph run --branch ralph/cleanup --push
   ralph run --data ~/datasets/prices`,
 		Args: noPromptHere,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -67,6 +74,8 @@ Exit codes: 0 done, 1 error, 2 wrong usage, 3 a limit ended it, 4 it needs you,
 	f.String("tasks", "", "the task file, in the project (prd.json or tasks.json)")
 	f.String("validate", "", "the command that must pass before work counts as done")
 	addBudgetFlag(cmd)
+	f.String("work", "", "what the agent works on: clone, worktree (a clone, and a checkout for you beside the project), or in-place")
+	f.String("branch", "", "where its commits go (ralph/RUN)")
 	f.StringVar(&opts.data, "data", "", "a run of research on the files in PATH")
 	f.StringVar(&opts.id, "id", "", "name the run (a date and a few letters)")
 	f.StringVar(&opts.rootfs, "rootfs", "", "a folder with a root file system that has the agent, instead of this machine's programs")
@@ -87,6 +96,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	addLimitFlags(cmd)
 	addSandboxFlags(cmd)
 	addModelFlags(cmd, &o.tapes)
+	cmd.Flags().Bool("push", false, "push the branch when the work is done")
+	cmd.Flags().Bool("sign", false, "sign the commits with your own key")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the run's state as a JSON object when it ends")
 }
 
@@ -120,6 +131,7 @@ func startRun(ctx context.Context, w World, opts runOptions) error {
 	if err != nil {
 		return err
 	}
+	opts.id = id
 	plan, err := newPlan(ctx, w, opts)
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func TestClaudeInThreeIterations(t *testing.T) {
 	l := newAgentLab(t, "claude")
 	first := modeltest.New(t, append(story(1), modeltest.Shell("echo > began; sleep 1000").Uses(agentCall()))...)
 	s := l.start("run", "--upstream", first.URL, "--validate", "test -e made-1")
-	l.until("the second iteration is in its tool", func() bool { return l.has("began") })
+	l.until("the second iteration is in its tool", func() bool { return l.worked("began") })
 	s.signal(syscall.SIGKILL)
 	s.wait()
 	l.until("the processes are gone", func() bool { return len(l.processes()) == 0 })
@@ -111,6 +111,7 @@ func TestCodexInOneIteration(t *testing.T) {
 	server := modeltest.New(t,
 		modeltest.Shell("echo 1 > made-1").Uses(agentCall()),
 		modeltest.Say("all is done\n<promise>COMPLETE</promise>").Uses(agentCall()))
+	l.commit()
 	if got := l.ralph("run", "--upstream", server.URL, "--validate", "test -e made-1"); got.code != 0 {
 		t.Fatalf("exit %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
@@ -143,6 +144,7 @@ func TestProjectsDoNotRedirectAgents(t *testing.T) {
 			must(t, os.Remove(filepath.Join(l.project, "prd.json")))
 			l.write(test.file, test.settings)
 			server := modeltest.New(t, modeltest.Shell("echo > made").Uses(agentCall()), modeltest.Say("<promise>COMPLETE</promise>").Uses(agentCall()))
+			l.commit()
 			if got := l.ralph("run", "--upstream", server.URL, "--validate", "test -e made"); got.code != 0 || server.Left() != 0 {
 				t.Fatalf("exit %d, %d turns left\n%s%s", got.code, server.Left(), got.stdout, got.stderr)
 			}
@@ -168,6 +170,7 @@ func TestOrphansAreGone(t *testing.T) {
 		modeltest.Shell("setsid sh -c 'echo > orphan; sleep 1000' >/dev/null 2>&1 & while [ ! -e orphan ]; do sleep 0.1; done"),
 		modeltest.Say("<promise>COMPLETE</promise>"))
 	const alone = `test -e orphan && ! cat /proc/[0-9]*/cmdline | tr '\0' ' ' | grep -q 'sleep [1]000'`
+	l.commit()
 	if got := l.ralph("run", "--upstream", server.URL, "--validate", alone); got.code != 0 {
 		t.Fatalf("exit %d\n%s%s", got.code, got.stdout, got.stderr)
 	}

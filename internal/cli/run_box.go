@@ -7,8 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/agent-loop/ralph/internal/agent"
+	"github.com/agent-loop/ralph/internal/config"
+	"github.com/agent-loop/ralph/internal/gate"
 	"github.com/agent-loop/ralph/internal/rundir"
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
@@ -28,20 +31,25 @@ const (
 // box is the sandbox of a run as it is asked for, each time.
 type box struct {
 	spec    sandbox.Spec
+	own     int      // how many of the mounts are what it works on
 	program []string // how the agent is started inside
 	work    string   // the folder of the host that it works on
 	ignore  []string // paths in it that are not its work
 }
 
 // newBox says what the agent of a run gets to see.
-func (p *plan) newBox(run *rundir.Run) (*box, error) {
+func (p *plan) newBox(run *rundir.Run, work *runGit) (*box, error) {
 	b := &box{work: p.spec.Project, ignore: []string{".git", ".ralph"}}
-	mounts, err := p.mounts(run)
+	mounts, err := p.mounts(run, work)
 	if err != nil {
 		return nil, err
 	}
-	if p.spec.Data != "" {
+	b.own = len(mounts)
+	switch {
+	case p.spec.Data != "":
 		b.work, b.ignore = run.Path(), recordPaths()
+	case !p.inPlace():
+		b.work = filepath.Join(work.clone().Tree, filepath.FromSlash(p.repo.Prefix))
 	}
 	program, argv, err := p.program()
 	if err != nil {
@@ -53,7 +61,8 @@ func (p *plan) newBox(run *rundir.Run) (*box, error) {
 		Labels:  map[string]string{"run": run.ID()},
 		Rootfs:  p.spec.Rootfs,
 		Mounts:  append(mounts, program...),
-		Env:     sandbox.BaseEnv(network),
+		Env:     append(sandbox.BaseEnv(network), "RALPH_RUN="+run.ID()),
+		Dir:     p.workDir(),
 		Limits:  limits(p.config.Sandbox.Resources),
 		Network: network,
 	}
@@ -66,7 +75,18 @@ func recordPaths() []string {
 	return []string{"checkpoints", "logs", "spec.json", "state.json", coverFolder}
 }
 
-func (p *plan) mounts(run *rundir.Run) ([]sandbox.Mount, error) {
+// workDir is where the agent starts; empty: at the first mount.
+func (p *plan) workDir() string {
+	if p.inPlace() {
+		return ""
+	}
+	return p.spec.Project
+}
+
+func (p *plan) mounts(run *rundir.Run, work *runGit) ([]sandbox.Mount, error) {
+	if !p.inPlace() {
+		return work.mounts(work.clone()), nil
+	}
 	if p.spec.Data != "" {
 		return []sandbox.Mount{
 			{Source: run.Path(), Target: researchRun},
@@ -78,7 +98,12 @@ func (p *plan) mounts(run *rundir.Run) ([]sandbox.Mount, error) {
 	if err := os.MkdirAll(cover, 0o755); err != nil {
 		return nil, fmt.Errorf("making an empty folder: %w", err)
 	}
-	return append(mounts, p.cover.mounts(cover)...), nil
+	mounts = append(mounts, p.cover.mounts(cover)...)
+	if work == nil {
+		return mounts, nil
+	}
+	covered, err := work.coverGit()
+	return append(mounts, covered...), err
 }
 
 // checkBox refuses a sandbox that would show more than the user can mean.
@@ -159,13 +184,22 @@ type launcher struct {
 	plan  *plan
 	box   *box
 	gates *runGates
+	work  *runGit // what the agent works on; nil: nothing need be done for it
+
+	network config.Network // what may be reached, for the record
+	policy  *gate.Policy   // of a validation, which gets no models; nil: it is the agent's
 }
 
 // Launch is part of loop.Launcher.
 func (l *launcher) Launch(ctx context.Context) (sandbox.Sandbox, rundir.Launch, error) {
 	spec := l.box.spec
-	gate := l.gates.open()
+	gate := l.gates.open(l.policy)
 	spec.Gate = gate.Serve
+	if l.work != nil {
+		if err := l.work.mend(ctx); err != nil {
+			return nil, rundir.Launch{}, err
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	created, err := l.plan.engine.Create(ctx, spec)
@@ -177,13 +211,16 @@ func (l *launcher) Launch(ctx context.Context) (sandbox.Sandbox, rundir.Launch, 
 
 // audit is what the record says about a sandbox.
 func (l *launcher) audit(created sandbox.Sandbox, spec sandbox.Spec) rundir.Launch {
-	network := l.plan.config.Sandbox.Network
+	env := spec.Env
+	if l.policy == nil {
+		env = append(slices.Clone(env), l.gates.agentEnv()...)
+	}
 	audit := rundir.Launch{
 		Sandbox: created.ID(), Engine: l.plan.info.Engine, Version: l.plan.info.Version, Boundary: l.plan.info.Boundary,
 		Image: spec.Rootfs, Network: string(spec.Network),
-		Policy: network.Policy, Allowed: network.Allowed, Denied: network.Denied,
+		Policy: l.network.Policy, Allowed: l.network.Allowed, Denied: l.network.Denied,
 		Memory: spec.Limits.Memory, CPUs: spec.Limits.CPUs, Processes: spec.Limits.Processes, Disk: spec.Limits.Disk,
-		EnvNames: envNames(append(spec.Env, l.gates.agentEnv()...)),
+		EnvNames: envNames(env),
 	}
 	for _, m := range spec.Mounts {
 		audit.Mounts = append(audit.Mounts, rundir.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, Protect: len(m.Protect)})

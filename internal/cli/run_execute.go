@@ -18,6 +18,7 @@ import (
 type execution struct {
 	plan    *plan
 	run     *rundir.Run
+	work    *runGit // nil: the run has no commits of its own
 	loop    *loop.Loop
 	closers []func() error // undone last to first
 }
@@ -38,6 +39,9 @@ func (p *plan) execute(ctx context.Context, run *rundir.Run, state rundir.State)
 	show := x.watch()
 	stop, err := x.loop.Execute(ctx)
 	err = errors.Join(err, x.close())
+	if err == nil && stop.Status == rundir.Done {
+		err = x.deliver(context.WithoutCancel(ctx))
+	}
 	x.tell(context.WithoutCancel(ctx), stop)
 	err = errors.Join(err, run.Close())
 	show()
@@ -58,7 +62,12 @@ func (x *execution) setUp(ctx context.Context, state rundir.State) error {
 	if err := p.note(x.run); err != nil {
 		return err
 	}
-	b, err := p.newBox(x.run)
+	work, err := p.openGit(ctx, x.run)
+	if err != nil {
+		return err
+	}
+	x.work = work
+	b, err := p.newBox(x.run, work)
 	if err != nil {
 		return err
 	}
@@ -79,14 +88,20 @@ func (x *execution) setUp(ctx context.Context, state rundir.State) error {
 	}
 	x.closers = append(x.closers, project.Close)
 	x.loop = &loop.Loop{
-		Run: x.run, Agent: p.who, Rules: p.rules(), State: state, Gate: gates, Project: project,
-		Launcher: &launcher{plan: p, box: b, gates: gates},
+		Run: x.run, Agent: p.who, Rules: p.rules(), State: state, Gate: gates, Project: project, Files: project,
+		Launcher: &launcher{plan: p, box: b, gates: gates, work: work, network: p.config.Sandbox.Network},
 		Tree:     loop.NewTree(b.work, b.ignore...),
 		Task: agent.Task{
 			Access: gates.access(), Model: p.model(), PermissionMode: p.permission(), Program: b.program, Home: sandbox.Home,
 		},
 		Tasks: p.spec.Tasks,
 		Step:  p.world.Step,
+	}
+	if work != nil {
+		work.box, work.gates, x.loop.Git = b, gates, work
+		if err := x.useClone(ctx, work); err != nil {
+			return err
+		}
 	}
 	return x.run.Append(rundir.EventStart, 0, rundir.Start{
 		Version: currentVersion().Version, Resumed: !p.fresh, Limits: state.Limits,
@@ -109,7 +124,10 @@ func (p *plan) note(run *rundir.Run) error {
 // claim takes the folders that the sandbox may write to.
 func (x *execution) claim(ctx context.Context, b *box) error {
 	p := x.plan
-	s := &session{world: p.world, spec: b.spec, config: p.config, command: "ralph run " + x.run.ID()}
+	if !p.inPlace() {
+		return p.info.Check(b.spec) // all that it may write is the run's own
+	}
+	s := &session{world: p.world, spec: b.spec, config: p.config, command: "ralph run " + x.run.ID(), folder: x.run.Path()}
 	pinned, err := p.cover.pinned()
 	if err != nil {
 		return err
@@ -128,6 +146,7 @@ func (x *execution) claim(ctx context.Context, b *box) error {
 		return err
 	}
 	b.spec = s.spec
+	b.spec.Mounts[0].Protect = withoutCovered(b.spec.Mounts)
 	return p.info.Check(b.spec)
 }
 
@@ -165,7 +184,7 @@ func (p *plan) rules() loop.Rules {
 		MaxTurns: l.MaxTurns, EmptyRetries: l.EmptyRetries,
 		MaxErrors: l.MaxErrors, MaxSameError: l.MaxSameError, MaxNoProgress: l.MaxNoProgress, MaxDenials: l.MaxDenials,
 		CoolDown: l.CoolDown, MaxWait: l.MaxWait, IdleThreshold: l.IdleThreshold,
-		Validation: p.config.Validation.Command, ValidationTimeout: p.config.Validation.Timeout,
+		Validation: p.config.Validation.Command, ValidationTimeout: p.config.Validation.Timeout, ValidationSetUp: p.config.Validation.Setup,
 		KeepSandbox: p.config.Sandbox.ReuseContainer,
 	}
 }

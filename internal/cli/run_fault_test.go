@@ -40,6 +40,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 func allSteps(t *testing.T, stepping string) []string {
 	t.Helper()
 	l := newLab(t, threeFilesToml)
+	l.commit()
 	l.binary = stepping
 	log := filepath.Join(t.TempDir(), "steps")
 	l.env = append(l.env, "STEPPING_LOG="+log)
@@ -76,8 +77,8 @@ func (l *lab) killedAt(step int, last bool) {
 	if a := l.check(3); a.charged != callCost.Times(calls) || a.uncertain || a.tokens != 1050*calls {
 		l.t.Errorf("charged %v and %d tokens for %d calls", a.charged, a.tokens, calls)
 	}
-	if changed := l.changes(); !slices.Equal(changed, []string{"?? work/1", "?? work/2", "?? work/3"}) {
-		l.t.Errorf("the project has %q", changed)
+	if changed := l.changes(); !slices.Equal(changed, []string{"A", "work/1", "A", "work/2", "A", "work/3"}) {
+		l.t.Errorf("the work is %q", changed)
 	}
 }
 

@@ -56,14 +56,22 @@ func (p *plan) openGates(ctx context.Context, run *rundir.Run, b *box) (*runGate
 		return nil, err
 	}
 	g.parts = parts
-	b.spec.Gate = g.open().Serve // each sandbox gets its own; the checks want to see one
+	b.spec.Gate = g.open(nil).Serve // each sandbox gets its own; the checks want to see one
 	if err := g.reconcile(); err != nil {
 		return nil, errors.Join(err, parts.close())
 	}
 	return g, nil
 }
 
-func (g *runGates) open() *gate.Proxy { return gate.New(g.parts.config) }
+// open makes a gate: the agent's, or that of a validation, which has a policy of its
+// own and no models.
+func (g *runGates) open(validation *gate.Policy) *gate.Proxy {
+	cfg := g.parts.config
+	if validation != nil {
+		cfg.Policy, cfg.Origin = validation, nil
+	}
+	return gate.New(cfg)
+}
 
 // charge is the data of a charge in the record.
 type charge struct {

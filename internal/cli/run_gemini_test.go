@@ -39,6 +39,7 @@ func TestGeminiInOneIteration(t *testing.T) {
 	server := modeltest.New(t,
 		modeltest.Shell("echo 1 > made-1; env > environment").Uses(agentCall()),
 		modeltest.Say("all is done\n<promise>COMPLETE</promise>").Uses(agentCall()))
+	l.commit()
 	if got := l.ralph("run", "--upstream", server.URL, "--validate", "test -e made-1"); got.code != 0 {
 		t.Fatalf("exit %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
@@ -61,9 +62,7 @@ func TestGeminiInOneIteration(t *testing.T) {
 			t.Errorf("%s %s: the credential is %q", r.Method, r.Path, got)
 		}
 	}
-	environment, err := os.ReadFile(filepath.Join(l.project, "environment"))
-	must(t, err)
-	if text := string(environment); strings.Contains(text, realGeminiKey) || !strings.Contains(text, "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:") {
+	if text := l.brought("environment"); strings.Contains(text, realGeminiKey) || !strings.Contains(text, "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:") {
 		t.Errorf("the environment inside is %s", text)
 	}
 }
@@ -72,6 +71,7 @@ func TestGeminiInOneIteration(t *testing.T) {
 func TestGeminiStopsWhenTheBudgetIsSpent(t *testing.T) {
 	l := newGeminiLab(t)
 	server := modeltest.New(t)
+	l.commit()
 	got := l.ralph("run", "--upstream", server.URL, "--max-cost-usd", "0.10")
 	if got.code != 3 || len(server.Requests()) != 0 {
 		t.Errorf("exit %d after %d requests\n%s%s", got.code, len(server.Requests()), got.stdout, got.stderr)
@@ -90,6 +90,7 @@ func TestGeminiWithAWrongKey(t *testing.T) {
 	l := newGeminiLab(t)
 	invalid := map[string]any{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
 	server := modeltest.New(t, modeltest.Refuse(400, modeltest.GoogleError(400, "INVALID_ARGUMENT", "API key not valid.", invalid)))
+	l.commit()
 	got := l.ralph("run", "--upstream", server.URL)
 	if a := l.read(); got.code != 4 || len(server.Calls()) != 1 || len(a.iterations) != 0 || !strings.Contains(a.state.StopReason, "refuses the credential") || a.charged != 0 {
 		t.Errorf("exit %d, %s, iterations %+v\n%s%s", got.code, a.state.StopReason, a.iterations, got.stdout, got.stderr)

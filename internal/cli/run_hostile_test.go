@@ -20,6 +20,7 @@ func newHostileLab(t *testing.T, script string) *lab {
 	l := newLab(t, "[agent]\nname = \"command\"\ncommand = [\"sh\", \"agent.sh\"]\n[loop]\nempty_retries = 1\nmax_consecutive_errors = 2\n[validation]\ncommand = \"true\"\n")
 	l.write("agent.sh", script)
 	l.commit()
+	l.env = append(l.env, "RALPH_GIT_WORKSPACE=in-place") // where it can do most harm
 	return l
 }
 
@@ -87,7 +88,8 @@ func TestHostileHands(t *testing.T) {
 		l := newHostileLab(t, `exec 2>&1
 cat .ralph/runs/*/spec.json .ralph/runs/*/logs/events.jsonl && echo LEAK""ED
 find .ralph -type f | grep -v .gitignore && echo LEAK""ED
-for f in PROMPT.md ralph.toml .ralph/x .ralph/runs/x .git/hooks/x .git/config; do echo evil >>$f && echo LEAK""ED $f; done
+echo evil >>.git/config; echo evil >.git/hooks/x # of its own
+for f in PROMPT.md ralph.toml .ralph/x .ralph/runs/x; do echo evil >>$f && echo LEAK""ED $f; done
 mv .ralph away && echo LEAK""ED
 mv PROMPT.md away && echo LEAK""ED
 rm -rf PROMPT.md ralph.toml`+sayComplete)
@@ -96,7 +98,7 @@ rm -rf PROMPT.md ralph.toml`+sayComplete)
 			t.Errorf("exit %d\n%s", got.code, all)
 		}
 		l.check(1)
-		if changed := l.changes(); len(changed) != 1 || changed[0] != "" {
+		if changed := l.changes(); len(changed) != 0 || l.has(".git/hooks/x") || strings.Contains(l.git("config", "--list"), "evil") {
 			t.Errorf("changed: %q", changed)
 		}
 	})

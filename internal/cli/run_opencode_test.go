@@ -29,6 +29,7 @@ func TestOpencodeInOneIteration(t *testing.T) {
 	server := modeltest.New(t,
 		modeltest.Shell("echo 1 > made-1; env > environment").Uses(agentCall()),
 		modeltest.Say("all is done\n<promise>COMPLETE</promise>").Uses(agentCall()))
+	l.commit()
 	if got := l.ralph("run", "--upstream", server.URL, "--validate", "test -e made-1"); got.code != 0 {
 		t.Fatalf("exit %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
@@ -47,9 +48,7 @@ func TestOpencodeInOneIteration(t *testing.T) {
 			t.Errorf("%s %s: the credential is %q", r.Method, r.Path, got)
 		}
 	}
-	environment, err := os.ReadFile(filepath.Join(l.project, "environment"))
-	must(t, err)
-	if strings.Contains(string(environment), realOpencodeKey) {
+	if environment := l.brought("environment"); strings.Contains(environment, realOpencodeKey) {
 		t.Errorf("the environment inside is %s", environment)
 	}
 	calls, results := agentEvents(t, a, agent.ToolCall), agentEvents(t, a, agent.ToolResult)
@@ -64,6 +63,7 @@ func TestOpencodeStopsWhenTheBudgetIsSpent(t *testing.T) {
 	l.env = append(l.env, "USERS_TOKEN="+realOpencodeKey)
 	must(t, os.Remove(filepath.Join(l.project, "prd.json")))
 	server := modeltest.New(t)
+	l.commit()
 	got := l.ralph("run", "--upstream", server.URL, "--max-cost-usd", "0.10")
 	if got.code != 3 || len(server.Requests()) != 0 {
 		t.Errorf("exit %d after %d requests\n%s%s", got.code, len(server.Requests()), got.stdout, got.stderr)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-loop/ralph/internal/agent"
 	"github.com/agent-loop/ralph/internal/config"
+	"github.com/agent-loop/ralph/internal/git"
 	"github.com/agent-loop/ralph/internal/rundir"
 	"github.com/agent-loop/ralph/internal/sandbox"
 	"github.com/agent-loop/ralph/internal/secret"
@@ -28,6 +29,7 @@ type plan struct {
 	config config.Config
 	root   string // the folder of runs
 	who    agent.Agent
+	repo   *git.Repository // nil: the run has no commits of its own
 	engine sandbox.Engine
 	info   sandbox.Info
 	limits rundir.Limits
@@ -60,6 +62,9 @@ func newPlan(ctx context.Context, w World, opts runOptions) (*plan, error) {
 	if err := checkRunsFolder(p.root, dir); err != nil {
 		return nil, err
 	}
+	if err := p.chooseWorkspace(ctx); err != nil {
+		return nil, err
+	}
 	if err := p.settle(ctx); err != nil {
 		return nil, err
 	}
@@ -81,6 +86,9 @@ func resumePlan(ctx context.Context, w World, opts runOptions, run *rundir.Reade
 		return nil, err
 	}
 	p := &plan{world: w, opts: opts, spec: spec, config: cfg, notes: notes, root: filepath.Dir(run.Path()), masker: secret.NewMasker()}
+	if err := p.resumeWorkspace(ctx); err != nil {
+		return nil, err
+	}
 	return p, p.settle(ctx)
 }
 
@@ -223,12 +231,6 @@ func (p *plan) noteSetup() {
 	if p.config.Validation.Command == "" {
 		p.notes = append(p.notes, "there is no validation command, so that done is the agent's word; set one in ralph.toml: [validation] command = \"...\"")
 	}
-	if len(p.config.Validation.Trusted) > 0 {
-		p.notes = append(p.notes, "validation.trusted is not obeyed yet: keep the agent from its checks with [sandbox] protect")
-	}
-	if _, err := os.Lstat(filepath.Join(p.spec.Project, ".git")); err != nil && p.spec.Data == "" {
-		p.notes = append(p.notes, "the project is no git repository: what the agent changes cannot be taken back")
-	}
 }
 
 // options are how the run's record is written.
@@ -238,9 +240,13 @@ func (p *plan) options() rundir.Options {
 
 // firstState is that of a new run.
 func (p *plan) firstState(id string) rundir.State {
-	return rundir.State{
+	state := rundir.State{
 		ID: id, Agent: p.who.Name, Engine: p.info.Engine, Model: p.model(), Limits: p.limits, Workspace: p.spec.Project,
 	}
+	if g := p.spec.Git; g != nil {
+		state.Branch, state.Base, state.Commit = g.Branch, g.Base, g.Base
+	}
+	return state
 }
 
 func (p *plan) model() string {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -92,6 +91,18 @@ func (l *lab) write(name, content string) {
 func (l *lab) has(name string) bool {
 	_, err := os.Lstat(filepath.Join(l.project, name))
 	return err == nil
+}
+
+// worked tells whether an agent that works on a clone has made a file.
+func (l *lab) worked(name string) bool {
+	found, err := filepath.Glob(filepath.Join(l.project, ".ralph/runs/*/work", name))
+	return err == nil && len(found) > 0
+}
+
+// brought is a file of the one branch that a run made.
+func (l *lab) brought(name string) string {
+	l.t.Helper()
+	return l.git("show", l.read().state.Branch+":"+name)
 }
 
 // command prepares a ralph that does not outlive a test's patience, nor rests
@@ -298,16 +309,16 @@ func (l *lab) processes() (found []string) {
 	return found
 }
 
-// changes is what git says was changed in the project since it was made.
+// changes is what git says was changed by the run, in the project and on its branch.
 func (l *lab) changes() []string {
 	l.t.Helper()
-	return slices.Collect(strings.SplitSeq(strings.TrimSpace(l.git("status", "--porcelain", "-uall")), "\n"))
+	return strings.Fields(l.git("status", "--porcelain", "-uall") + l.git("diff", "--name-status", "HEAD", l.read().state.Commit))
 }
 
 func (l *lab) commit() {
 	l.t.Helper()
 	l.git("add", "-A")
-	l.git("commit", "-q", "-m", "begin")
+	l.git("commit", "-q", "--allow-empty", "-m", "begin")
 }
 
 // lines reads a file of a test as lines.

@@ -25,6 +25,7 @@ type runSpec struct {
 	Data     string              `json:"data,omitzero"` // of a run of research
 	Rootfs   string              `json:"rootfs,omitzero"`
 	Settings map[string][]string `json:"settings"`
+	Git      *gitSpec            `json:"git,omitzero"`
 	Tasks    jsontext.Value      `json:"tasks,omitzero"` // the task file as the run found it
 }
 

@@ -22,6 +22,7 @@ type session struct {
 	spec    sandbox.Spec
 	config  config.Config
 	command string // tells others who has the folders
+	folder  string // that of its run, whose parts are claimed with it
 	verbose bool
 }
 
@@ -76,7 +77,7 @@ func (s *session) claim(ctx context.Context, stateDir string) (release func() er
 	}
 	for i := range s.spec.Mounts {
 		m := &s.spec.Mounts[i]
-		if info, err := os.Stat(m.Source); m.ReadOnly || err != nil || !info.IsDir() {
+		if info, err := os.Stat(m.Source); m.ReadOnly || err != nil || !info.IsDir() || s.owns(m.Source) {
 			continue
 		}
 		w, err := workspace.Claim(ctx, stateDir, m.Source, s.command, s.config.Sandbox.Protect)
@@ -90,6 +91,11 @@ func (s *session) claim(ctx context.Context, stateDir string) (release func() er
 		m.Protect = w.Protect
 	}
 	return release, nil
+}
+
+// owns tells whether a folder is a part of the session's own run.
+func (s *session) owns(dir string) bool {
+	return s.folder != "" && dir != s.folder && sandbox.Within(dir, s.folder)
 }
 
 func (s *session) create(ctx context.Context, engine sandbox.Engine) (sandbox.Sandbox, error) {

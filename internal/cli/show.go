@@ -98,6 +98,11 @@ func readRun(reader *rundir.Reader) (view.Run, error) {
 	}
 	_, r.Checkpoint, err = reader.LastCheckpoint()
 	r.Note(err)
+	for e, err := range reader.EventsOf(view.WorkEvents()...) {
+		if r.Note(err); err == nil {
+			r.Work.Take(e)
+		}
+	}
 	if state.Status == rundir.NeedsAttention {
 		r.AnswerFile, err = answerFile(reader, r.Iterations)
 		r.Note(err)
@@ -131,6 +136,7 @@ type runDetail struct {
 	EventsHead   rundir.Head        `json:"events_head"`
 	Iterations   []rundir.Iteration `json:"iterations"`
 	Checkpoint   rundir.Checkpoint  `json:"checkpoint"`
+	Work         view.Work          `json:"work"`
 	AnswerFile   string             `json:"answer_file"`
 	AgentDiffers bool               `json:"agent_cost_differs"` // by more than a cent
 	Next         []string           `json:"next"`
@@ -142,7 +148,7 @@ func newRunDetail(r view.Run, spec jsontext.Value) runDetail {
 	_, _, differs := view.AgentDiffers(r.Iterations)
 	return runDetail{
 		runEntry: newRunEntry(r.Summary, r.Path), Holder: r.Holder, EventsHead: r.EventsHead,
-		Iterations: r.Iterations, Checkpoint: r.Checkpoint, AnswerFile: r.AnswerFile,
+		Iterations: r.Iterations, Checkpoint: r.Checkpoint, Work: r.Work, AnswerFile: r.AnswerFile,
 		AgentDiffers: differs, Next: view.Next(r.Summary, r.Checkpoint.Question), Problems: r.Problems, Spec: spec,
 	}
 }

@@ -33,7 +33,8 @@
 //     policy "deny" none remain; under "allow-all" all do. A project without a
 //     list gets the user's. Addresses, localhost and raw connections in a
 //     project's list never count: they lead to the user's own network.
-//   - protect and denied lists are united.
+//   - protect and denied lists are united, and so are the branches that are
+//     protected: a user's list replaces the default one, a project's adds to it.
 //   - In [loop] and [validation] the user's own numbers are upper bounds wherever
 //     more costs time or money, and 0 counts as most where it means no limit: the
 //     turns, retries and timeouts of one iteration, how many failures the breaker
@@ -41,7 +42,17 @@
 //     time of a validation. The user's cool_down stands, unless the project ends
 //     at once instead. Where the user says nothing the project decides: [budget]
 //     bounds the whole. Prompt, task file, completion tag and the validation
-//     itself are the project's matter.
+//     itself, with its setup and its trusted files, are the project's matter.
+//   - What a validation reaches is bounded twice: never more than the run may
+//     (see ValidationNetwork), and deny < allowlist < same. Of the project's
+//     entries those remain that the user's own validation.network.allowed holds.
+//   - git.workspace = "in-place" needs the user's own word, and "auto" does not
+//     replace what the user has named. git.objects can be tightened to "copy"
+//     only. The user's max_import and max_file are upper bounds, and so are their
+//     defaults. git.branch, git.push, git.remote and git.sign of a project are
+//     never used: they say what becomes of the user's repository and what leaves
+//     the machine in the user's name. Who commits, and under which name, is the
+//     project's matter.
 //   - [notify] and run.folder of a project are never used: they name commands,
 //     addresses and folders of the host.
 //   - agent.credential, agent.provider_fetch, budget.name, [[credential]] and [[price]] of a project are
@@ -70,6 +81,7 @@ type Config struct {
 	Budget     Budget
 	Loop       Loop
 	Validation Validation
+	Git        Git
 	Run        Run
 	Notify     Notify
 
@@ -143,13 +155,6 @@ type Budget struct {
 	Steer         bool   // tell the model when most is spent
 }
 
-// Validation says how finished work is checked.
-type Validation struct {
-	Command string
-	Trusted []string // patterns of files taken from the base commit
-	Timeout time.Duration
-}
-
 // Run says where runs are kept.
 type Run struct {
 	Folder string // relative to the project, or absolute
@@ -199,7 +204,8 @@ func Defaults() Config {
 		},
 		Budget:     Budget{MaxCostUSD: 10, MaxIterations: 20, MaxTime: 8 * time.Hour, UnknownModel: UnknownRefuse},
 		Loop:       defaultLoop(),
-		Validation: Validation{Timeout: 30 * time.Minute},
+		Validation: Validation{Timeout: 30 * time.Minute, Network: Reach{Policy: PolicySame}},
+		Git:        defaultGit(),
 		Run:        Run{Folder: ".ralph/runs"},
 		Notify:     Notify{On: []string{NotifyDone, NotifyNeedsAttention, NotifyError}},
 	}

@@ -18,6 +18,8 @@ func FuzzLoad(f *testing.F) {
 		full, "", "\ufeff", "\r\n[agent]\r\nname = 'mini'\r\n", "[sandbox]\nprotect = ['a', '''b''', \"\\u0000\"]",
 		"sandbox = { network = { policy = \"deny\" }, resources.cpus = 0.5 }", "[[sandbox]]", "[a.b.\"c.d\"]\nx = {}",
 		"budget.max_time = 1979-05-27T07:32:00Z", "[budget]\nmax_cost_usd = 1e3\nmax_tokens = 0x10", "a = [[[[", "\xff\xfe",
+		"[git]\nworkspace = 'in-place'\npush = true\nsign = true\nremote = '../x'\nprotected_branches = []\nmax_import = '1t'",
+		"validation = { network = { policy = 'same', allowed = ['127.0.0.1:80'] }, trusted = ['../x'], setup = 'x' }",
 		"sandbox.resources.timeout_minutes = 0.0015", "[agent]\nname = 1\nname = 2", "agent.command = ['\\', \"\\u001b\", '']",
 	} {
 		f.Add([]byte(s))
@@ -32,6 +34,8 @@ func FuzzLoad(f *testing.F) {
 		if cfg.OnHost() || cfg.Sandbox.Network.Policy == PolicyAllowAll {
 			t.Errorf("a project file alone opened the boundary: %+v", cfg)
 		}
+		checkGitIsTheUsers(t, cfg.Git)
+		checkReachesNoMore(t, cfg)
 		checkRoundTrip(t, cfg)
 		if again := mustParse(t, encode(t, layer)); !sameValues(layer, again) {
 			t.Errorf("reading back gives\n%v, want\n%v", again.settings, layer.settings)

@@ -74,9 +74,28 @@ max_wait = "2d"
 idle_threshold = 1
 
 [validation]
+setup = "go mod download"
 command = "go test ./..."
 trusted = ["**/*_test.go"]
 timeout = "1h"
+
+[validation.network]
+policy = "allowlist"               # same | deny | allowlist
+allowed = ["github.com"]
+
+[git]
+workspace = "clone"                # auto | clone | in-place | worktree
+branch = "ralph/{run}"
+name = "The Loop"
+email = "loop@acme.example"
+commit = "agent"                   # auto | agent
+objects = "copy"                   # share | copy
+protected_branches = ["deploy"]
+push = false
+remote = "origin"
+sign = false
+max_import = "64m"
+max_file = "1m"
 
 [run]
 folder = ".ralph/runs"
@@ -107,9 +126,16 @@ func TestFullFile(t *testing.T) {
 			Prompt: "docs/PROMPT.md", Tasks: "docs/prd.json", CompletionTag: "<done/>", MaxTurns: 100, CompletionTimeout: 90 * time.Second,
 			MaxErrors: 6, MaxSameError: 4, MaxNoProgress: 5, MaxWait: 48 * time.Hour, IdleThreshold: 1,
 		},
-		Validation: Validation{Command: "go test ./...", Trusted: []string{"**/*_test.go"}, Timeout: time.Hour},
-		Run:        Run{Folder: ".ralph/runs"},
-		Notify:     Notify{On: []string{"done", "needs-attention", "error"}},
+		Validation: Validation{
+			Setup: "go mod download", Command: "go test ./...", Trusted: []string{"**/*_test.go"}, Timeout: time.Hour,
+			Network: Reach{Policy: PolicyAllowlist, Allowed: []string{"github.com"}},
+		},
+		Git: Git{
+			Workspace: WorkspaceClone, Branch: "ralph/{run}", Name: "The Loop", Email: "loop@acme.example", Commit: CommitAgent, Objects: ObjectsCopy,
+			Protected: []string{"main", "master", "trunk", "release/*", "deploy"}, Remote: "origin", MaxImport: 64 << 20, MaxFile: 1 << 20,
+		},
+		Run:    Run{Folder: ".ralph/runs"},
+		Notify: Notify{On: []string{"done", "needs-attention", "error"}},
 	}
 	windows := "\ufeff" + strings.ReplaceAll(full, "\n", "\r\n")
 	for name, file := range map[string]string{"plain": full, "with BOM and CRLF": windows} {
@@ -157,6 +183,15 @@ func TestSchemaIsComplete(t *testing.T) {
 func TestUsersOwnSections(t *testing.T) {
 	cfg, notes := Resolve(Sources{User: mustParse(t, `
 run.folder = "/var/lib/runs"
+[git]
+workspace = "in-place"
+branch = "loop"
+protected_branches = ["stable"]
+push = true
+remote = "mine/fork"
+sign = true
+max_import = "1t"
+max_file = "1g"
 [notify]
 command = ["notify", "--title", ""]
 webhook = "https://hooks.example/T1?sig=x"
@@ -166,6 +201,12 @@ on = []
 	want := Notify{Command: []string{"notify", "--title", ""}, Webhook: "https://hooks.example/T1?sig=x", Desktop: true}
 	if !reflect.DeepEqual(cfg.Notify, want) || cfg.Run.Folder != "/var/lib/runs" || len(notes) != 0 {
 		t.Errorf("got %+v, %+v, notes %q", cfg.Notify, cfg.Run, notes)
+	}
+	git := Defaults().Git
+	git.Workspace, git.Branch, git.Protected, git.Push, git.Remote, git.Sign = WorkspaceInPlace, "loop", []string{"stable"}, true, "mine/fork", true
+	git.MaxImport, git.MaxFile = 1<<40, 1<<30
+	if !reflect.DeepEqual(cfg.Git, git) {
+		t.Errorf("got %+v\nwant %+v", cfg.Git, git)
 	}
 }
 
@@ -252,7 +293,7 @@ func TestRead(t *testing.T) {
 	write(t, userFile, "[agent]\nname = 1")
 	env["RALPH_SANDBOX_ENABLED"] = "maybe"
 	_, _, err = Read(project, environment(env), nil)
-	want := fmt.Sprintf("%s:2: unknown key \"nope\" at the top; there are agent, execution, sandbox, budget, loop, validation, run, notify\n"+
+	want := fmt.Sprintf("%s:2: unknown key \"nope\" at the top; there are agent, execution, sandbox, budget, loop, validation, git, run, notify\n"+
 		"%s:2: agent.name: must be one of \"claude\", \"codex\", \"opencode\", \"gemini\", \"mini\", \"command\", not 1\n"+
 		"RALPH_SANDBOX_ENABLED: must be true or false, not \"maybe\"", filepath.Join(project, ProjectFile), realPath(t, userFile))
 	if err == nil || err.Error() != want {

@@ -10,7 +10,7 @@ import (
 // TestBrokenFiles shows what a user reads for each way to be wrong.
 func TestBrokenFiles(t *testing.T) {
 	const engines = `"auto", "gvisor", "docker", "podman", "bubblewrap", "docker-sandbox", "host"`
-	const sections = `[agent], [execution], [sandbox], [sandbox.network], [sandbox.resources], [budget], [loop], [validation], [run], [notify]`
+	const sections = `[agent], [execution], [sandbox], [sandbox.network], [sandbox.resources], [budget], [loop], [validation], [validation.network], [git], [run], [notify]`
 	tests := []struct{ name, file, want string }{
 		// keys and sections
 		{"misspelt key", "[sandbox.resources]\nmemroy = \"8g\"",
@@ -24,7 +24,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"key without a section", "policy = \"deny\"",
 			`ralph.toml:1: unknown key "policy" at the top; did you mean "sandbox.network.policy"?`},
 		{"key like no other", "[validation]\nzebra = 1",
-			`ralph.toml:2: unknown key "zebra" in [validation]; there are command, trusted, timeout`},
+			`ralph.toml:2: unknown key "zebra" in [validation]; there are setup, command, trusted, timeout, network`},
 		{"misspelt inline section", "[sandbox]\nnetwrok = {}",
 			`ralph.toml:2: unknown key "netwrok" in [sandbox]; did you mean "network"?`},
 		{"misspelt section", "[sandbx]\nenabled = true\nx = 1",
@@ -135,6 +135,22 @@ func TestBrokenFiles(t *testing.T) {
 			`ralph.toml:2: sandbox.protect: "*.sh" looks like a pattern; name each path`},
 		{"empty command", "[validation]\ncommand = \"\"",
 			`ralph.toml:2: validation.command: "" is empty`},
+		{"empty setup", "[validation]\nsetup = \"\"",
+			`ralph.toml:2: validation.setup: "" is empty`},
+		{"policy that a validation cannot have", "[validation.network]\npolicy = \"allow-all\"",
+			`ralph.toml:2: validation.network.policy: must be one of "same", "deny", "allowlist", not "allow-all"`},
+		{"star for a validation", "[validation.network]\nallowed = [\"*\"]",
+			`ralph.toml:2: validation.network.allowed: "*" would allow everything; say policy = "allow-all" if you mean that`},
+		{"unknown workspace", "[git]\nworkspace = \"inplace\"",
+			`ralph.toml:2: git.workspace: must be one of "auto", "clone", "in-place", "worktree", not "inplace"; did you mean "in-place"?`},
+		{"misspelt key of git", "[git]\nprotected = [\"main\"]",
+			`ralph.toml:2: unknown key "protected" in [git]; there are workspace, branch, name, email, commit, objects, protected_branches, push, remote, sign, max_import, max_file`},
+		{"too small an import", "[git]\nmax_import = \"1k\"",
+			`ralph.toml:2: git.max_import: a limit of "1k" is too small: the least is 1m`},
+		{"too large a file", "[git]\nmax_file = \"2t\"",
+			`ralph.toml:2: git.max_file: a limit of "2t" is too large: the most is 1t`},
+		{"number for an import", "[git]\nmax_import = 512",
+			`ralph.toml:2: git.max_import: must be a size such as "512m", not 512`},
 		{"prompt outside", "[loop]\nprompt = \"../PROMPT.md\"",
 			`ralph.toml:2: loop.prompt: "../PROMPT.md" holds .. and may lead out of the workspace`},
 		{"no prompt", "[loop]\nprompt = \"\"",

@@ -22,6 +22,7 @@ func Resolve(s Sources) (Config, []string) {
 	}
 	r.uniteProtect()
 	r.uniteDenied()
+	r.uniteBranches()
 	r.joinAllowed()
 	r.limitBypass()
 	r.takeEntries()
@@ -93,6 +94,19 @@ func (r *resolver) uniteDenied() {
 		all = append(all, l.strings(keyDenied)...)
 	}
 	r.cfg.Sandbox.Network.Denied = unique(all)
+}
+
+// uniteBranches protects the branches that anyone wants protected. The user's
+// file may replace the default ones; the others add to them.
+func (r *resolver) uniteBranches() {
+	all := Defaults().Git.Protected
+	if has(keyBranches, r.User) {
+		all = slices.Clone(r.User.strings(keyBranches))
+	}
+	for _, l := range []*Layer{r.Project, r.Env, r.Flags} {
+		all = append(all, l.strings(keyBranches)...)
+	}
+	r.cfg.Git.Protected = unique(all)
 }
 
 // joinAllowed makes the list of names that the agent may reach.
@@ -216,14 +230,18 @@ func (r *resolver) takeEntries() {
 // split parts a project's names into those on the user's list and the others.
 func split(names, bound []string) (kept, dropped []string) {
 	for _, name := range names {
-		same := func(s string) bool { return strings.EqualFold(s, name) }
-		if slices.ContainsFunc(bound, same) {
+		if contains(bound, name) {
 			kept = append(kept, name)
 		} else {
 			dropped = append(dropped, name)
 		}
 	}
 	return kept, dropped
+}
+
+// contains reports whether a list has a name, in whatever case.
+func contains(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(s string) bool { return strings.EqualFold(s, name) })
 }
 
 // unique drops repetitions and keeps the order.

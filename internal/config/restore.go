@@ -3,8 +3,8 @@ package config
 // Restore is Read for a run that goes on: what Config.Settings kept of it stands
 // in the place of the project's file, the user's file and the environment, as it
 // is, and the flags lie above. As after those, names that flags allow are added
-// to the list or open themselves alone over a policy "deny", and protect and
-// denied lists are united.
+// to the list or open themselves alone over a policy "deny", and the lists of
+// protected paths, denied names and protected branches are united.
 //
 // Three things are taken as they are now, because no run keeps them:
 // [[credential]] and [[price]] from the user's file, and notify.command and

@@ -74,17 +74,18 @@ func (f field) problems(origin string, complaints []complaint) []Problem {
 }
 
 const (
-	keyAllowed = "sandbox.network.allowed"
-	keyDenied  = "sandbox.network.denied"
-	keyBypass  = "execution.use_bypass_permissions"
-	keyPolicy  = "sandbox.network.policy"
-	keyProtect = "sandbox.protect"
+	keyAllowed  = "sandbox.network.allowed"
+	keyBranches = "git.protected_branches"
+	keyBypass   = "execution.use_bypass_permissions"
+	keyDenied   = "sandbox.network.denied"
+	keyPolicy   = "sandbox.network.policy"
+	keyProtect  = "sandbox.protect"
 )
 
 // schema lists every key, in the order of the documentation.
 func schema() []field {
 	return slices.Concat(agentKeys(), sandboxKeys(), networkKeys(), resourceKeys(), budgetKeys(),
-		loopKeys(), validationKeys(), runKeys(), notifyKeys())
+		loopKeys(), validationKeys(), gitKeys(), runKeys(), notifyKeys())
 }
 
 // index finds keys by name, and knows which sections those names make up.

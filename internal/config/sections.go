@@ -95,18 +95,6 @@ func budgetKeys() []field {
 	}
 }
 
-// validationKeys are the keys of [validation].
-func validationKeys() []field {
-	return []field{
-		at("validation.command", "must pass before work counts as done", text(anyText),
-			func(c *Config) *string { return &c.Validation.Command }, free),
-		at("validation.trusted", "patterns of check files that are taken from the base commit", list(anyText),
-			func(c *Config) *[]string { return &c.Validation.Trusted }, free),
-		at("validation.timeout", "of the command", duration(),
-			func(c *Config) *time.Duration { return &c.Validation.Timeout }, atMost),
-	}
-}
-
 // runKeys are the keys of [run].
 func runKeys() []field {
 	return []field{

@@ -64,14 +64,31 @@ var candidates = map[string][]string{
 	"loop.max_wait":               {"0d", "3d"},
 	"loop.idle_threshold":         {"0", "9"},
 
-	"validation.command": {"go test ./...", "a\nb"},
-	"validation.trusted": {"", "**/*_test.go|x"},
-	"validation.timeout": {"1s", "2d"},
-	"run.folder":         {".ralph/runs", "/var/runs", `C:\runs`},
-	"notify.command":     {"", "notify|--token|s3cret"},
-	"notify.webhook":     {"", "https://hooks.example/s3cret"},
-	"notify.desktop":     {"true", "false"},
-	"notify.on":          {"", "done", "limit|stopped"},
+	"validation.setup":           {"npm ci", "a\nb"},
+	"validation.command":         {"go test ./...", "a\nb"},
+	"validation.trusted":         {"", "**/*_test.go|x"},
+	"validation.timeout":         {"1s", "2d"},
+	"validation.network.policy":  {PolicySame, PolicyDeny, PolicyAllowlist},
+	"validation.network.allowed": {"", "a.example|@npm", "A.example|127.0.0.1:80"},
+
+	"git.workspace":  {WorkspaceAuto, WorkspaceClone, WorkspaceInPlace, WorkspaceWorktree},
+	"git.branch":     {"ralph/{run}", "loop"},
+	"git.name":       {"Ralph Loop", "É. O'Neil"},
+	"git.email":      {"ralph@localhost", "loop@acme.example"},
+	"git.commit":     {CommitAuto, CommitAgent},
+	"git.objects":    {ObjectsShare, ObjectsCopy},
+	keyBranches:      {"", "main|stable-?", "release/**|main"},
+	"git.push":       {"true", "false"},
+	"git.remote":     {"origin", "mine/fork"},
+	"git.sign":       {"true", "false"},
+	"git.max_import": {"1m", "1073741825", "1t"},
+	"git.max_file":   {"1m", "1.5g", "1t"},
+
+	"run.folder":     {".ralph/runs", "/var/runs", `C:\runs`},
+	"notify.command": {"", "notify|--token|s3cret"},
+	"notify.webhook": {"", "https://hooks.example/s3cret"},
+	"notify.desktop": {"true", "false"},
+	"notify.on":      {"", "done", "limit|stopped"},
 }
 
 // TestSettingsRoundTrip makes configurations of random sources, and each again
@@ -173,6 +190,13 @@ func TestRestoreKeepsWhatWasJoined(t *testing.T) {
 
 		{"protected paths are united once more", `sandbox.protect = ["a"]`, `sandbox.protect = ["b/"]`, nil, values{keyProtect: "./b|c"}, keyProtect, `["a", "b", "c"]`, 0},
 		{"so are denied names", `sandbox.network.denied = ["a.example"]`, "", nil, values{keyDenied: "b.example"}, keyDenied, `["a.example", "b.example"]`, 0},
+
+		{"and branches, where the defaults are the run's by now", "", `git.protected_branches = ["p"]`, nil, values{keyBranches: "r|p"}, keyBranches, `["main", "master", "trunk", "release/*", "p", "r"]`, 0},
+		{"no branch but one that the user wanted", `git.protected_branches = ["u"]`, "", nil, nil, keyBranches, `["u"]`, 0},
+		{"none at all", `git.protected_branches = []`, "", nil, nil, keyBranches, `[]`, 0},
+		{"a large import of the user's", `git.max_import = "2g"`, `git.max_import = "4g"`, nil, nil, "git.max_import", `"2g"`, 0},
+		{"the user's own files", `git.workspace = "in-place"`, "", nil, nil, "git.workspace", `"in-place"`, 0},
+		{"a validation that nobody sets up", "", "", nil, nil, "validation.setup", `""`, 0},
 
 		{"names of all sources", "", `sandbox.network.allowed = ["p.example"]`, values{keyAllowed: "127.0.0.1:80"}, nil, keyAllowed, `["p.example", "127.0.0.1:80"]`, 0},
 		{"a name is added", "", `sandbox.network.allowed = ["p.example"]`, nil, values{keyAllowed: "r.example"}, keyAllowed, `["p.example", "r.example"]`, 0},

@@ -21,6 +21,7 @@ func bad(format string, args ...any) error {
 const (
 	maxHeaderLine  = 1 << 10
 	maxHeaderLines = 64
+	maxSkipped     = 256 << 10 // of a line that is not looked at
 )
 
 // header is what a sandbox says about the objects that follow.
@@ -57,6 +58,14 @@ func readBundle(in *bufio.Reader, format, branch, tip string) error {
 	}
 	refs := 0
 	for range maxHeaderLines {
+		// What it builds on is found out from the objects. The line holds what the
+		// commit's message begins with, and that can be long.
+		if first, _ := in.Peek(1); refs == 0 && string(first) == "-" {
+			if err := skipLine(in); err != nil {
+				return err
+			}
+			continue
+		}
 		line, err := readLine(in)
 		if err != nil {
 			return err
@@ -71,7 +80,6 @@ func readBundle(in *bufio.Reader, format, branch, tip string) error {
 			if line != "@object-format="+format {
 				return bad("the bundle asks for %q", line)
 			}
-		case line[0] == '-' && refs == 0: // what it builds on is found out from the objects
 		case line == tip+" refs/heads/"+branch:
 			refs++
 		default:
@@ -81,17 +89,40 @@ func readBundle(in *bufio.Reader, format, branch, tip string) error {
 	return bad("the bundle's header has more than %d lines", maxHeaderLines)
 }
 
+// skipLine reads past a line.
+func skipLine(in *bufio.Reader) error {
+	for range maxSkipped / in.Size() {
+		_, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		return readError(err)
+	}
+	return readError(bufio.ErrBufferFull)
+}
+
 func readLine(in *bufio.Reader) (string, error) {
 	line, err := in.ReadSlice('\n')
-	switch {
-	case errors.Is(err, bufio.ErrBufferFull), err == nil && len(line) > maxHeaderLine:
-		return "", bad("a line of the bundle's header is too long")
-	case errors.Is(err, io.EOF):
-		return "", bad("what the sandbox sent ends too early")
-	case err != nil:
-		return "", fmt.Errorf("reading the bundle: %w", err)
+	if err == nil && len(line) > maxHeaderLine {
+		err = bufio.ErrBufferFull
+	}
+	if err != nil {
+		return "", readError(err)
 	}
 	return string(line[:len(line)-1]), nil
+}
+
+// readError is why a header cannot be read; nil: it can.
+func readError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, bufio.ErrBufferFull):
+		return bad("a line of the bundle's header is too long")
+	case errors.Is(err, io.EOF):
+		return bad("what the sandbox sent ends too early")
+	}
+	return fmt.Errorf("reading the bundle: %w", err)
 }
 
 // isObjectName tells whether a text is the whole name of an object.

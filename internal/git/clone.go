@@ -20,8 +20,9 @@ const (
 // inside only, so that no git on the host takes the tree for a repository of the
 // agent's.
 type Clone struct {
-	GitDir string // its private git directory
-	Tree   string // its files
+	GitDir  string   // its private git directory
+	Tree    string   // its files
+	Exclude []string // paths of files that are no part of the work, and not committed
 }
 
 // Clone lays out a clone at a commit. In the tree there must be nothing yet; an
@@ -70,7 +71,7 @@ func (s *Store) layOut(c Clone, commit string) error {
 		"refs/heads/" + s.Branch:  commit + "\n",
 		"config":                  s.cloneConfig(),
 		"objects/info/alternates": InsideObjects + "\n",
-		"info/exclude":            "/.ralph/\n",
+		"info/exclude":            excludes(c.Exclude),
 	}
 	if from := s.Repo.Head(); from != "" && compatible(from, s.Branch) {
 		files["refs/heads/"+from] = s.Base + "\n"
@@ -86,6 +87,16 @@ func (s *Store) layOut(c Clone, commit string) error {
 		}
 	}
 	return writeFile(filepath.Join(c.GitDir, "hooks/prepare-commit-msg"), trailerHook, 0o755)
+}
+
+// excludes is a file that names what is not committed. Names are taken as they are.
+func excludes(paths []string) string {
+	escape := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `)
+	text := "/.ralph/\n"
+	for _, path := range paths {
+		text += "/" + escape.Replace(path) + "\n"
+	}
+	return text
 }
 
 // compatible tells whether two branches can exist side by side.

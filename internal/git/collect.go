@@ -26,7 +26,8 @@ func (s *Store) CollectEnv() []string {
 }
 
 // collectScript leaves half-done merges alone, and takes what is checked out for the
-// run's branch, whatever the agent calls it. Locks are those of processes that were
+// run's branch, whatever the agent calls it. A file or a nested repository that git
+// cannot add keeps the rest from nothing. Locks are those of processes that were
 // killed: nothing else runs.
 const collectScript = `set -eu
 branch=$1 since=$2 base=$3 mode=$4
@@ -36,7 +37,7 @@ if [ "$(git symbolic-ref -q HEAD || :)" != "refs/heads/$branch" ]; then
 	git checkout -q -B "$branch" >&2 || git update-ref "refs/heads/$branch" HEAD
 fi
 if [ "$mode" = auto ] && [ -z "$(git ls-files -u | head -n 1)" ]; then
-	git add -A >&2
+	git add -A --ignore-errors >&2 || :
 	git diff --cached --quiet || git commit -q --no-verify -F - >&2
 fi
 echo "tip $(git rev-parse --verify "refs/heads/$branch^{commit}")"

@@ -134,7 +134,7 @@ func withTrailers(message, run string, n int) string {
 			lines = append(lines, line)
 		}
 	}
-	text := strings.TrimRight(strings.Join(lines, "\n"), " \t\n") + "\n"
+	text := strings.TrimRight(strings.Join(lines, "\n"), " \t\r\n") + "\n"
 	if !endsInTrailers(text) {
 		text += "\n"
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Git is the host's git, in a closed environment.
@@ -25,7 +26,7 @@ func (e *MissingError) Unwrap() error { return e.err }
 
 // Hint is what to do next.
 func (e *MissingError) Hint() string {
-	return "install git, or let the agent work on the files as they are: --workspace in-place"
+	return "install git, or let the agent work on the files as they are: --work in-place"
 }
 
 // Find looks for git.
@@ -67,17 +68,30 @@ type call struct {
 const (
 	maxOutput = 64 << 20
 	maxStderr = 16 << 10
+	// waitDelay is how long a git that was ended may keep its output open, by what it
+	// started itself.
+	waitDelay = 5 * time.Second
 )
 
-// output runs git and returns what it printed.
+// TooLongError is a git that printed more than anybody is going to read: a few objects
+// can stand for more files than there is room for.
+type TooLongError struct{ Command string }
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("git %s prints more than %d bytes", e.Command, maxOutput)
+}
+
+// output runs git and returns what it printed. It does not wait for the end of what
+// is too long.
 func (g *Git) output(ctx context.Context, c call) ([]byte, error) {
-	out := &limited{most: maxOutput}
+	out := &limited{most: maxOutput, stop: true}
 	c.stdout = out
-	if err := g.run(ctx, c); err != nil {
-		return nil, err
+	err := g.run(ctx, c)
+	if out.over && ctx.Err() == nil {
+		return nil, &TooLongError{c.args[0]}
 	}
-	if out.over {
-		return nil, fmt.Errorf("git %s printed more than %d bytes", c.args[0], maxOutput)
+	if err != nil {
+		return nil, err
 	}
 	return out.buffer.Bytes(), nil
 }
@@ -101,6 +115,7 @@ func (g *Git) run(ctx context.Context, c call) error {
 	}
 	stderr := &limited{most: maxStderr}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, c.stdout, stderr
+	cmd.WaitDelay = waitDelay
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
@@ -145,6 +160,7 @@ func closedConfig() [][2]string {
 		{"maintenance.auto", "false"},
 		{"diff.suppressBlankEmpty", "false"},
 		{"advice.detachedHead", "false"},
+		{"advice.graftFileDeprecated", "false"},
 	}
 }
 
@@ -161,8 +177,11 @@ func configEnv(settings [][2]string) []string {
 type limited struct {
 	buffer bytes.Buffer
 	most   int
+	stop   bool // whoever writes more is not to go on
 	over   bool
 }
+
+var errFull = errors.New("there is no room for more")
 
 func (l *limited) Write(data []byte) (int, error) {
 	room := l.most - l.buffer.Len()
@@ -170,5 +189,8 @@ func (l *limited) Write(data []byte) (int, error) {
 		l.over = true
 	}
 	l.buffer.Write(data[:min(room, len(data))])
+	if l.over && l.stop {
+		return min(room, len(data)), errFull
+	}
 	return len(data), nil
 }

@@ -35,8 +35,16 @@ const (
 // anything. A *BadImportError means that nothing was taken. protected tells which
 // paths the host would obey.
 func (s *Store) Import(ctx context.Context, from io.Reader, n int, protected func(path string) bool) (Import, error) {
-	ctx, cancel := context.WithTimeout(ctx, importTimeout)
+	limited, cancel := context.WithTimeout(ctx, importTimeout)
 	defer cancel()
+	found, err := s.importAll(limited, from, n, protected)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return Import{}, bad("looking at them takes more than %v", importTimeout)
+	}
+	return found, err
+}
+
+func (s *Store) importAll(ctx context.Context, from io.Reader, n int, protected func(path string) bool) (Import, error) {
 	in := bufio.NewReaderSize(from, maxHeaderLine)
 	head, err := readHeader(in, s.Repo.Format, s.Branch)
 	if err != nil {
@@ -92,8 +100,12 @@ func (q *quarantine) take(ctx context.Context, pack io.Reader) error {
 // hostile turns what git says about objects into the reason why they are not taken.
 func hostile(err error) error {
 	var failed *CommandError
-	if errors.As(err, &failed) {
+	var long *TooLongError
+	switch {
+	case errors.As(err, &failed):
 		return bad("%s", plainLine(failed.Error()))
+	case errors.As(err, &long):
+		return bad("they hold too many files: %v", err)
 	}
 	return err
 }
@@ -116,6 +128,9 @@ func (q *quarantine) admit(ctx context.Context, tip string, n int, protected fun
 	if err := q.descends(ctx, tip); err != nil {
 		return Import{}, err
 	}
+	if err := q.checkShapes(ctx, tip); err != nil {
+		return Import{}, err
+	}
 	found := Import{From: home}
 	if err := q.checkNames(ctx, tip, protected, &found); err != nil {
 		return Import{}, err
@@ -133,8 +148,16 @@ func (q *quarantine) admit(ctx context.Context, tip string, n int, protected fun
 	return found, err
 }
 
-// checkObjects makes sure that nothing is missing, and nothing too large.
+// checkObjects makes sure that the tip is a commit, nothing is missing, and nothing too
+// large.
 func (q *quarantine) checkObjects(ctx context.Context, tip string) error {
+	kind, err := q.git.line(ctx, q.call("cat-file", "-t", tip))
+	if err != nil {
+		return hostile(err)
+	}
+	if kind != "commit" {
+		return bad("%s is a %s and no commit", short(tip), kind)
+	}
 	list := q.call("rev-list", "--objects", "--no-object-names", tip, "--not", q.Base, refSandbox, refHome)
 	out, err := q.git.output(ctx, list)
 	if err != nil {

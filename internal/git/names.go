@@ -56,7 +56,7 @@ func checkName(path string) error {
 		return bad("the path %q has a backslash in it, which some systems take for a slash", path)
 	}
 	for part := range strings.SplitSeq(path, "/") {
-		if folded := fold(part); folded == ".git" || folded == ".." || folded == "." || folded == "" {
+		if folded := fold(part); folded == ".git" || strings.Trim(folded, ". ") == "" {
 			return bad("the path %q leads elsewhere", path)
 		}
 	}
@@ -133,7 +133,7 @@ func isPlain(path string) bool {
 
 // changedSince lists what differs between two commits, as it is in the second.
 func (q *quarantine) changedSince(ctx context.Context, from, to string) ([]entry, error) {
-	return q.diffTree(ctx, q.call("diff-tree", "-r", "-z", "--no-renames", "--raw", from, to))
+	return q.diffTree(ctx, q.call("diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none", "--raw", from, to))
 }
 
 // diffTree runs a diff-tree and reads its raw output.

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -44,31 +45,25 @@ func CheckBranch(name string) error {
 const maxBranch = 200
 
 // MatchBranch tells whether one of the patterns names a branch. A * stands for
-// anything, slashes too.
+// anything, slashes too, and a ? for one character.
 func MatchBranch(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return matchStar(p, name) })
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
-func matchStar(pattern, name string) bool {
-	before, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == name
+func matches(pattern, name string) bool {
+	if pattern == "" {
+		return name == ""
 	}
-	name, ok := strings.CutPrefix(name, before)
-	for ; ok; _, name, ok = cutFirst(name) {
-		if matchStar(rest, name) {
-			return true
+	if pattern[0] == '*' {
+		rest := strings.TrimLeft(pattern, "*")
+		for i := range len(name) + 1 {
+			if matches(rest, name[i:]) {
+				return true
+			}
 		}
+		return false
 	}
-	return false
-}
-
-// cutFirst cuts off the first byte.
-func cutFirst(s string) (first, rest string, ok bool) {
-	if s == "" {
-		return "", "", false
-	}
-	return s[:1], s[1:], true
+	return name != "" && (pattern[0] == '?' || pattern[0] == name[0]) && matches(pattern[1:], name[1:])
 }
 
 // updates is the input of update-ref.
@@ -78,4 +73,27 @@ func updates(refs map[string]string) io.Reader {
 		fmt.Fprintf(&text, "update %s %s\n", name, refs[name])
 	}
 	return strings.NewReader(text.String())
+}
+
+// CheckFree refuses a branch that cannot be made beside those that exist.
+func (r *Repository) CheckFree(ctx context.Context, branch string) error {
+	return r.with(func(v *view) error {
+		for i, c := range branch {
+			if c != '/' {
+				continue
+			}
+			is, err := v.resolve(ctx, "refs/heads/"+branch[:i])
+			if err != nil {
+				return err
+			}
+			if is != "" {
+				return refuse("the branch "+branch, "there is a branch "+branch[:i], "choose another one with --branch")
+			}
+		}
+		below, err := v.git.output(ctx, v.call("for-each-ref", "--count=1", "--format=%(refname)", "refs/heads/"+branch+"/"))
+		if err == nil && len(below) > 0 {
+			err = refuse("the branch "+branch, "there are branches below it", "choose another one with --branch")
+		}
+		return err
+	})
 }

@@ -42,18 +42,42 @@ type Repository struct {
 // have come with a download, so nothing is taken that leads out of it unless the
 // other end agrees.
 func Open(ctx context.Context, g *Git, project string) (*Repository, error) {
+	top, info, err := find(project)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, g, project, top, info)
+}
+
+// Within tells whether a folder lies in a repository, without a git.
+func Within(project string) bool {
+	_, _, err := find(project)
+	return err == nil
+}
+
+// find looks for a .git in a folder and above. As for git itself, one without a HEAD
+// is none.
+func find(project string) (top string, dotGit fs.FileInfo, err error) {
 	for dir := project; ; dir = filepath.Dir(dir) {
 		info, err := os.Lstat(filepath.Join(dir, ".git"))
-		if err == nil {
-			return open(ctx, g, project, dir, info)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("looking for a git repository: %w", err)
+		switch {
+		case err == nil && info.IsDir() && !exists(filepath.Join(dir, ".git", "HEAD")): // an empty one
+		case err == nil && !isOurs(info) && dir != project:
+			return "", nil, ErrNone // somebody else's, perhaps put there for us
+		case err == nil:
+			return dir, info, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", nil, fmt.Errorf("looking for a git repository: %w", err)
 		}
 		if dir == filepath.Dir(dir) {
-			return nil, ErrNone
+			return "", nil, ErrNone
 		}
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 func open(ctx context.Context, g *Git, project, top string, dotGit fs.FileInfo) (*Repository, error) {
@@ -66,6 +90,8 @@ func open(ctx context.Context, g *Git, project, top string, dotGit fs.FileInfo) 
 		r.Prefix = ""
 	}
 	switch {
+	case !isOurs(dotGit):
+		err = refuse(r.Dir, "it belongs to another user", "run ralph as that user, or clone the repository")
 	case dotGit.IsDir():
 		r.Common = r.Dir
 	case dotGit.Mode().IsRegular():
@@ -121,12 +147,10 @@ func (r *Repository) check(ctx context.Context) error {
 			return refuse(r.Common, name+" in it is a link or no folder", "replace it with what it leads to")
 		}
 	}
-	if _, err := os.Lstat(filepath.Join(r.Common, "objects/info/alternates")); err == nil {
+	if exists(filepath.Join(r.Common, "objects/info/alternates")) {
 		return refuse(r.Common, "it borrows objects from another repository", "git repack -a -d, then remove .git/objects/info/alternates")
 	}
-	if _, err := os.Lstat(filepath.Join(r.Common, "shallow")); err == nil {
-		r.shallow = true
-	}
+	r.shallow = exists(filepath.Join(r.Common, "shallow"))
 	return r.checkFormat(ctx)
 }
 
@@ -150,14 +174,14 @@ func (r *Repository) checkFormat(ctx context.Context) error {
 		case "extensions.partialclone":
 			return refuse(r.Common, "it is a partial clone, whose missing objects only its remote has", "git fetch --refetch --no-filter, or clone it whole")
 		default:
-			return refuse(r.Common, "it uses "+key+", which this ralph does not know", "use --workspace in-place")
+			return refuse(r.Common, "it uses "+key+", which this ralph does not know", "use --work in-place")
 		}
 	}
 	if r.refs != "" {
 		return refuse(r.Common, "its refs are stored as "+r.refs+", which this ralph cannot write yet", "git refs migrate --ref-format=files")
 	}
 	if r.Format != "sha1" && r.Format != "sha256" {
-		return refuse(r.Common, "its object format is "+r.Format, "use --workspace in-place")
+		return refuse(r.Common, "its object format is "+r.Format, "use --work in-place")
 	}
 	return nil
 }

@@ -99,6 +99,12 @@ func (s *Store) ref(ctx context.Context, name string) (string, error) {
 	return value, err
 }
 
+// Has tells whether a commit has a file.
+func (s *Store) Has(ctx context.Context, commit, path string) (bool, error) {
+	out, err := s.git.output(ctx, s.call("ls-tree", "--name-only", "-z", commit, "--", path))
+	return len(out) > 0, err
+}
+
 // setRefs moves refs, all or none.
 func (s *Store) setRefs(ctx context.Context, refs map[string]string) error {
 	c := s.call("update-ref", "--stdin")

@@ -127,3 +127,13 @@ func (r *Repository) CheckedOut(branch string) (string, error) {
 	}
 	return "", nil
 }
+
+// HasFolder tells whether a commit has a folder of that name.
+func (r *Repository) HasFolder(ctx context.Context, commit, folder string) (has bool, err error) {
+	err = r.with(func(v *view) error {
+		out, err := v.git.output(ctx, v.call("ls-tree", "-d", "--name-only", "-z", commit, "--", folder))
+		has = len(out) > 0
+		return err
+	})
+	return has, err
+}

@@ -42,7 +42,7 @@ func (r *runner) try(ctx context.Context, it *iteration) error {
 	began := time.Now()
 	out := newOutput(r, it.n, r.Agent.Parser())
 	r.step("agent starting")
-	code, why, err := r.watched(ctx, box, cmd, out)
+	code, why, err := r.watched(ctx, box, it.n, cmd, out)
 	r.step("agent ended")
 	it.attempt = attempt{summary: out.close(), exit: why.exit(code)}
 	stop := r.afterExec(ctx, it, err)
@@ -90,14 +90,17 @@ func (r *runner) tell(it *iteration, began time.Time, why cause, err error) {
 	}
 }
 
+// iterationVariable tells the agent, and the hooks of its git, which iteration this is.
+const iterationVariable = "RALPH_ITERATION"
+
 // watched runs the command under the watchdog.
-func (r *runner) watched(ctx context.Context, box sandbox.Sandbox, cmd agent.Command, out *output) (int, cause, error) {
+func (r *runner) watched(ctx context.Context, box sandbox.Sandbox, n int, cmd agent.Command, out *output) (int, cause, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	dog := r.newWatchdog(out, cancel)
 	done := dog.watch(ctx)
 	code, err := box.Exec(ctx, sandbox.Command{
-		Args: cmd.Argv, Env: cmd.Env, Stdin: strings.NewReader(cmd.Stdin), Stdout: out, Stderr: out.errors(),
+		Args: cmd.Argv, Env: append(cmd.Env, fmt.Sprintf("%s=%d", iterationVariable, n)), Stdin: strings.NewReader(cmd.Stdin), Stdout: out, Stderr: out.errors(),
 	})
 	var why cause
 	if err != nil { // or it ended by itself, just in time

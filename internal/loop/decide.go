@@ -68,7 +68,7 @@ func (r *runner) decide(it *iteration) rundir.Stop {
 // done is why the work is done, or empty. The agent's word is where it begins;
 // the validation, and the task file where there is one, must agree.
 func (r *runner) done(it *iteration) string {
-	if r.Rules.Validation != "" && (it.checked == nil || !it.checked.Passed) {
+	if r.Rules.Validation != "" && (it.checked == nil || !it.checked.Passed) || it.brought.Refused != "" {
 		return ""
 	}
 	claim := r.claim(it)

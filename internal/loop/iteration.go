@@ -22,6 +22,8 @@ type iteration struct {
 	empty   int                // attempts that printed nothing
 	checked *rundir.Validation // nil: no validation ran
 	update  task.Update
+	brought rundir.Import // what came home of it
+	commit  string        // the branch's tip then
 }
 
 // iterate runs one iteration to its record. It returns a Stop without a status
@@ -58,7 +60,7 @@ func (r *runner) prepare(ctx context.Context, it *iteration) (err error) {
 	if err != nil {
 		return err
 	}
-	progress, err := task.ReadProgress(r.Project, task.ProgressFile, progressBytes)
+	progress, err := task.ReadProgress(r.Files, task.ProgressFile, progressBytes)
 	if err != nil {
 		progress = "" // the agent's own notes; it will find out
 	}
@@ -149,14 +151,29 @@ func (r *runner) check(ctx context.Context, it *iteration) error {
 		return err
 	}
 	it.changed = it.before.changes(after)
+	it.update = r.tasks.look() // what is mended in it is part of the commit
+	r.noteTasks(it.n, it.update)
+	if err := r.collect(ctx, it); err != nil {
+		return err
+	}
 	if r.Rules.Validation != "" && it.worthChecking() {
-		if it.checked, err = r.validate(ctx, it.n, false); err != nil {
+		if it.checked, err = r.validate(ctx, it.n); err != nil {
 			return err
 		}
+		r.lookAgain(it)
 	}
-	it.update = r.tasks.look()
-	r.noteTasks(it.n, it.update)
 	return ctx.Err()
+}
+
+// lookAgain reads the task file after something ran that may be the agent's.
+func (r *runner) lookAgain(it *iteration) {
+	u := r.tasks.look()
+	if u.Problem != nil || len(u.Violations) > 0 || len(u.Changes) != len(it.update.Changes) {
+		r.noteTasks(it.n, u)
+	}
+	if it.update.Problem == nil { // or what it was before it was mended counts
+		it.update = u
+	}
 }
 
 // worthChecking tells whether the work may be other than it was, or is said to be
@@ -179,6 +196,9 @@ func (r *runner) record(it *iteration, stop rundir.Stop) error {
 		return err
 	}
 	r.step("iteration recorded")
+	if r.Share != nil {
+		r.Share(r.tasks.believed())
+	}
 	r.State.Current = 0
 	err := r.save()
 	r.step("state saved")
@@ -192,6 +212,7 @@ func (it *iteration) line() rundir.Iteration {
 		Started: it.started, DurationMS: time.Since(it.started).Milliseconds(),
 		Turns: a.turns(), ExitCode: a.exit.Code, ChangedFiles: it.changed,
 		PromptSHA256: digest(it.prompt), AgentCostUSD: a.summary.Cost().USD,
+		Commits: it.brought.Commits, Commit: it.commit,
 	}
 	if it.checked != nil {
 		line.Validated = &it.checked.Passed
@@ -207,12 +228,15 @@ func digest(text string) string {
 // nextCheckpoint is what the iteration after this one needs.
 func (r *runner) nextCheckpoint(it *iteration, stop rundir.Stop) rundir.Checkpoint {
 	c := rundir.Checkpoint{
+		Commit:    r.State.Commit,
 		Summary:   task.Shorten(it.attempt.summary.Final(), maxSummary),
 		SessionID: it.attempt.summary.Session,
 		Answers:   r.checkpoint.Answers,
 		Tasks:     r.tasks.base(),
 	}
 	switch {
+	case it.brought.Refused != "":
+		c.ValidationFailure = refusedWork(it.brought.Refused)
 	case it.checked == nil:
 		c.ValidationFailure = r.checkpoint.ValidationFailure
 	case !it.checked.Passed:

@@ -30,7 +30,32 @@ type Gate interface {
 	Exhausted() bool
 }
 
-// Loop is a run that is ready to go. All fields but the last three must be set.
+// Git brings home what an agent commits.
+type Git interface {
+	// Collect takes over what an iteration did, from a sandbox in which nothing else
+	// runs. What is wrong with it is in Import.Refused; an error is one of the
+	// sandbox, or ErrBroken, or ends the run.
+	Collect(ctx context.Context, box sandbox.Sandbox, work Work) (rundir.Import, error)
+	// CheckOut readies a clean checkout of the last commit that came home, in which
+	// the files that the project trusts are those of the base.
+	CheckOut(ctx context.Context) (Checkout, error)
+}
+
+// Work is what an iteration did, as far as the loop knows.
+type Work struct {
+	Iteration     int
+	Subject, Body string // what to say of it
+}
+
+// Checkout is a place for one validation.
+type Checkout struct {
+	Launcher // starts the sandbox
+	Commit   string
+	Trusted  []string // trusted files that the commit has changed
+	Close    func() error
+}
+
+// Loop is a run that is ready to go. All fields but the last five must be set.
 type Loop struct {
 	Run      *rundir.Run
 	Agent    agent.Agent
@@ -39,12 +64,15 @@ type Loop struct {
 	State    rundir.State // what is saved; the loop fills in how it stands
 	Launcher Launcher
 	Gate     Gate
-	Project  *os.Root // the folder of prompt, task file and progress
+	Project  *os.Root // the folder of the prompt
+	Files    *os.Root // the folder of task file and progress, where the agent has them
 	Tree     *Tree    // what the agent works on
 
-	Tasks jsontext.Value    // the task file as it was when the run was made, if it has one
-	Pause <-chan struct{}   // closed when the run is to end after this iteration
-	Step  func(name string) // called between any two steps; tests kill ralph there
+	Git   Git                        // nil: the work stays where it is
+	Share func(tasks jsontext.Value) // told where the task file stands after each iteration; nil: nobody is
+	Tasks jsontext.Value             // the task file as it was when the run was made, if it has one
+	Pause <-chan struct{}            // closed when the run is to end after this iteration
+	Step  func(name string)          // called between any two steps; tests kill ralph there
 }
 
 // errStopped is why the loop's context ends when a person says so.

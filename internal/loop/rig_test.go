@@ -61,7 +61,7 @@ func (r *rig) build(run *rundir.Run, state rundir.State) {
 	must(r.t, err)
 	r.t.Cleanup(func() { project.Close(); run.Close() })
 	r.loop = &Loop{
-		Run: run, State: state, Gate: r.gate, Project: project, Launcher: r, Tree: NewTree(r.project),
+		Run: run, State: state, Gate: r.gate, Project: project, Files: project, Launcher: r, Tree: NewTree(r.project),
 		Agent: find(r.t, "command"),
 		Task:  agent.Task{PermissionMode: agent.Bypass, Program: []string{"agent"}, Home: sandbox.Home},
 		Rules: Rules{Prompt: "PROMPT.md", MaxWait: time.Hour, MaxErrors: 3},

@@ -24,6 +24,7 @@ type Rules struct {
 
 	IdleThreshold     int    // iterations without a change after which valid work is done
 	Validation        string // the command that must pass; empty: none
+	ValidationSetUp   string // prepares a clean checkout for it; empty: nothing to do
 	ValidationTimeout time.Duration
 
 	KeepSandbox bool // between iterations

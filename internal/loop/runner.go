@@ -47,7 +47,7 @@ func (r *runner) begin(ctx context.Context) (rundir.Stop, error) {
 	r.checkpoint = checkpoint
 	r.breaker = breaker{rules: r.Rules, state: closed}
 	crashed := r.State.Status == rundir.Running
-	if r.tasks, err = openTasks(r.Project, r.Rules.Tasks, r.firstTasks(), r.State.Status); err != nil {
+	if r.tasks, err = r.openTasks(); err != nil {
 		return rundir.Stop{}, err
 	}
 	r.State.Status, r.State.StopReason, r.State.EndedAt = rundir.Running, "", nil
@@ -177,14 +177,20 @@ const killAll = `n=0; while kill -9 -1 2>/dev/null; do n=$((n+1)); [ $n -lt 100 
 // end it, again and again.
 const sweepTimeout = 10 * time.Second
 
-// sweep ends what a command left running, so that nothing of it can meddle with
-// the next one. A sandbox where that fails is given up.
+// sweep ends what the agent or a check left running, with the whole sandbox unless
+// that is kept.
 func (r *runner) sweep(ctx context.Context) error {
-	if r.box == nil {
-		return nil
-	}
 	if !r.Rules.KeepSandbox {
 		return r.closeBox("its iteration is over")
+	}
+	return r.endProcesses(ctx)
+}
+
+// endProcesses ends what a command left running, so that nothing of it can meddle
+// with the next one. A sandbox where that fails is given up.
+func (r *runner) endProcesses(ctx context.Context) error {
+	if r.box == nil {
+		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path"
@@ -23,26 +24,52 @@ type tasks struct {
 // openTasks reads the task file. A run that ended in order takes it as it is: who
 // edits it meanwhile is a person. After a crash the agent may have been at it, so
 // what it may not change is as the run has kept it.
-func openTasks(root *os.Root, name string, kept jsontext.Value, was rundir.Status) (*tasks, error) {
-	if name == "" {
+func (r *runner) openTasks() (*tasks, error) {
+	if r.Rules.Tasks == "" {
 		return nil, nil
 	}
-	t := &tasks{root: root, name: name}
-	if was == rundir.Running && len(kept) > 0 {
-		base, err := task.Parse(kept)
-		if err != nil {
-			return nil, fmt.Errorf("reading the task file that the run kept: %w", err)
-		}
-		t.watch = task.ResumeWatch(root, name, base)
+	t := &tasks{root: r.Files, name: r.Rules.Tasks}
+	base, err := r.personsTasks()
+	if err != nil {
+		return nil, err
+	}
+	if base != nil {
+		t.watch = task.ResumeWatch(t.root, t.name, base)
 		t.look()
 		return t, nil
 	}
-	watch, err := task.NewWatch(root, name)
+	watch, err := task.NewWatch(t.root, t.name)
 	if err != nil {
 		return nil, err
 	}
 	t.watch, t.now = watch, watch.Base()
 	return t, nil
+}
+
+// personsTasks is the task file as a person last had it, where that is not the very
+// file that the agent works on; nil: it is. An agent with files of its own has a copy:
+// what a person changes in the project holds for it all the same.
+func (r *runner) personsTasks() (*task.List, error) {
+	kept := r.firstTasks()
+	if r.Files != r.Project {
+		list, err := task.Load(r.Project, r.Rules.Tasks)
+		if err == nil && !sameTasks(list, r.Tasks) || len(kept) == 0 {
+			return list, err
+		}
+	}
+	if r.Files == r.Project && (r.State.Status != rundir.Running || len(kept) == 0) {
+		return nil, nil
+	}
+	list, err := task.Parse(kept)
+	if err != nil {
+		return nil, fmt.Errorf("reading the task file that the run kept: %w", err)
+	}
+	return list, nil
+}
+
+func sameTasks(list *task.List, as jsontext.Value) bool {
+	text, err := list.Encode()
+	return err == nil && bytes.Equal(text, as)
 }
 
 // list is what the file says, as far as it is believed; nil: there is none.
@@ -59,6 +86,18 @@ func (t *tasks) base() jsontext.Value {
 		return nil
 	}
 	text, err := t.watch.Base().Encode()
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// believed is the whole list, as far as it is believed.
+func (t *tasks) believed() jsontext.Value {
+	if t == nil || t.now == nil {
+		return nil
+	}
+	text, err := t.now.Encode()
 	if err != nil {
 		return nil
 	}

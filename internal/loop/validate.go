@@ -20,27 +20,15 @@ const (
 	maxCaptured = 64 << 10
 )
 
-// validate runs the validation command inside. The error is what ends the run;
-// a command that fails, hangs or cannot be started is a failed validation.
-func (r *runner) validate(ctx context.Context, n int, confirms bool) (*rundir.Validation, error) {
+// validate runs the validation command where the agent worked. The error is what
+// ends the run; a command that fails, hangs or cannot be started is a failed
+// validation.
+func (r *runner) validate(ctx context.Context, n int) (*rundir.Validation, error) {
 	box, err := r.sandbox(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	r.step("validating")
-	began := time.Now()
-	limited, cancel := r.validationContext(ctx)
-	defer cancel()
-	captured := &capture{}
-	code, err := box.Exec(limited, sandbox.Command{Args: []string{"sh", "-c", r.Rules.Validation}, Stdout: captured, Stderr: captured})
-	v := &rundir.Validation{
-		Command: r.Rules.Validation, Passed: err == nil && code == 0, ExitCode: code,
-		Output: strings.ToValidUTF8(task.Shorten(captured.text(), maxFailure), "\uFFFD"), DurationMS: time.Since(began).Milliseconds(),
-		Confirms: confirms,
-	}
-	if err != nil {
-		v.Error = err.Error()
-	}
+	v, err := r.validateIn(ctx, box)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -52,35 +40,28 @@ func (r *runner) validate(ctx context.Context, n int, confirms bool) (*rundir.Va
 	return v, r.sweep(ctx)
 }
 
-// confirm validates again before a run ends done, in a sandbox that no agent was in:
-// what one left in its home, such as settings of a build tool, can make a check
-// pass that should not. Work that fails there is not done, and told why.
-func (r *runner) confirm(ctx context.Context, it *iteration, stop rundir.Stop) (rundir.Stop, error) {
-	if stop.Status != rundir.Done || it.checked == nil || !r.Rules.KeepSandbox {
-		return stop, nil
-	}
-	if err := r.closeBox("the work is validated in a new one"); err != nil {
-		return rundir.Stop{}, err
-	}
-	checked, err := r.validate(ctx, it.n, true)
-	if err != nil {
-		return rundir.Stop{}, err
-	}
-	// What runs there may be the agent's, and what it does to the task file would
-	// be taken for a person's edit once the run has ended.
-	if u := r.tasks.look(); u.Problem != nil || len(u.Violations) > 0 {
-		r.noteTasks(it.n, u)
-	}
-	if checked.Passed {
-		return stop, nil
-	}
-	checked.Output = confirmFailed + checked.Output
-	it.checked = checked
-	return rundir.Stop{}, nil
+// validateIn runs the command in a sandbox. The error is why it has no exit code.
+func (r *runner) validateIn(ctx context.Context, box sandbox.Sandbox) (*rundir.Validation, error) {
+	r.step("validating")
+	return r.checkWith(ctx, box, r.Rules.Validation)
 }
 
-// confirmFailed tells the next iteration what is different this time.
-const confirmFailed = "[this ran in a new sandbox: only the project's folder is kept, nothing in the home or /tmp]\n"
+// checkWith runs one command of a validation.
+func (r *runner) checkWith(ctx context.Context, box sandbox.Sandbox, command string) (*rundir.Validation, error) {
+	began := time.Now()
+	limited, cancel := r.validationContext(ctx)
+	defer cancel()
+	captured := &capture{}
+	code, err := box.Exec(limited, sandbox.Command{Args: []string{"sh", "-c", command}, Stdout: captured, Stderr: captured})
+	v := &rundir.Validation{
+		Command: command, Passed: err == nil && code == 0, ExitCode: code,
+		Output: strings.ToValidUTF8(task.Shorten(captured.text(), maxFailure), "\uFFFD"), DurationMS: time.Since(began).Milliseconds(),
+	}
+	if err != nil {
+		v.Error = err.Error()
+	}
+	return v, err
+}
 
 func (r *runner) validationContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := r.Rules.ValidationTimeout

@@ -76,7 +76,7 @@ func (h Host) CheckRootfs(dir string) error {
 // protected on one way would be open on the other.
 func refuseOverlap(m Mount, before []Mount) (why, fix string) {
 	for _, other := range before {
-		if !m.ReadOnly && !other.ReadOnly && Overlap(m.Source, other.Source) {
+		if !m.ReadOnly && !other.ReadOnly && Overlap(m.Source, other.Source) && !hidden(m.Source, other, before) {
 			return fmt.Sprintf("it shares files with %s, which is writable already", other.Source), "mount it read-only, or not at all"
 		}
 		if why, fix = refusePlace(m, other); why != "" {
@@ -84,6 +84,19 @@ func refuseOverlap(m Mount, before []Mount) (why, fix string) {
 		}
 	}
 	return "", ""
+}
+
+// hidden tells whether a path that lies in a mount cannot be reached there, because
+// another one covers it.
+func hidden(source string, in Mount, mounts []Mount) bool {
+	rel, err := filepath.Rel(in.Source, source)
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return false
+	}
+	place := filepath.Join(in.Target, rel)
+	return slices.ContainsFunc(mounts, func(m Mount) bool {
+		return m.Target != in.Target && Within(m.Target, in.Target) && Within(place, m.Target) && !Overlap(m.Source, source)
+	})
 }
 
 // refusePath refuses a path of the host that no sandbox may see, as it is

@@ -29,12 +29,24 @@ func Closing(out io.Writer, s rundir.State, its []rundir.Iteration, c rundir.Che
 		b.WriteString(": " + reason)
 	}
 	b.WriteString("\n")
-	facts := append(usage(s), fact{"changed", changes(its)})
-	facts = append(facts, verdict(its, c), fact{"agent said", c.Summary}, fact{"question", c.Question})
+	facts := append(usage(s), fact{"changed", changes(its)}, branch(s), verified(s))
+	if s.Verification == nil {
+		facts = append(facts, verdict(its, c))
+	}
+	facts = append(facts, fact{"agent said", c.Summary}, fact{"question", c.Question})
 	for _, f := range facts {
 		b.WriteString(f.line(min(screenOr(screen), closingWidth)))
 	}
-	writeNext(b, append(Next(run, c.Question), "ralph show "+Quoted(s.ID)))
+	writeNext(b, append(closingNext(run, c.Question), "ralph show "+Quoted(s.ID)))
+}
+
+// closingNext adds a look at what was done so far to what goes on from here.
+func closingNext(run rundir.Summary, question string) []string {
+	next := Next(run, question)
+	if HasWork(run.State) && StatusOf(run) != rundir.Done {
+		next = append(next, "ralph diff "+Quoted(run.ID))
+	}
+	return next
 }
 
 // line prints a fact; one that says nothing is no line.

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ type Run struct {
 	Holder     *rundir.Holder     // who writes it; nil for nobody
 	Iterations []rundir.Iteration // first to last
 	Checkpoint rundir.Checkpoint  // the last
+	Work       Work               // what came home
 	AnswerFile string             // where an answer may be written; empty where that is not known
 	Problems   []string           // what of the record could not be read
 }
@@ -35,9 +37,11 @@ func Detail(out io.Writer, r Run, now time.Time, screen int) error {
 	d := detail{&strings.Builder{}, screenOr(screen), now}
 	d.line(Sentence(r.Summary, maxReason)) // it may take several lines of the screen
 	d.facts(d.who(r))
+	d.facts(d.work(r))
 	d.facts(usage(r.State))
 	d.iterations(r.Iterations)
 	d.resumes(r.Resumes)
+	d.workBlocks(r.Work)
 	d.block("the agent said last", Block(r.Checkpoint.Summary, d.room(), summaryLines))
 	d.block("the last validation failed", Tail(r.Checkpoint.ValidationFailure, d.room(), failureLines))
 	d.block("the agent asks", Block(r.Checkpoint.Question, d.room(), questionLines))
@@ -70,14 +74,9 @@ func (d detail) who(r Run) []fact {
 	if r.Model != "" {
 		agent += " with " + r.Model
 	}
-	branch := r.Branch
-	if r.Commit != "" {
-		branch = joined(" at ", branch, r.Commit)
-	}
 	facts := []fact{
 		{"agent", joined(" in ", agent, r.Engine)},
 		{"workspace", r.Workspace},
-		{"branch", branch},
 		{"record", r.Path},
 		{"started", d.when(r.StartedAt)},
 	}
@@ -106,10 +105,11 @@ func (d detail) iterations(its []rundir.Iteration) {
 	}
 	d.line("")
 	var t table
-	t.row("N", "OUTCOME", "TIME", "TURNS", "TOKENS", "COST", "FILES", "VALID", "REASON")
+	t.row(withCommits(its, "COMMITS", "N", "OUTCOME", "TIME", "TURNS", "TOKENS", "COST", "FILES", "VALID", "REASON")...)
 	for _, it := range its {
-		t.row(fmt.Sprint(it.N), it.Outcome, Duration(milliseconds(it.DurationMS)), fmt.Sprint(it.Turns),
-			Count(it.Tokens.Total()), Dollars(it.CostUSD), fmt.Sprint(it.ChangedFiles), validated(it), it.Reason)
+		t.row(withCommits(its, fmt.Sprint(len(it.Commits)),
+			fmt.Sprint(it.N), it.Outcome, Duration(milliseconds(it.DurationMS)), fmt.Sprint(it.Turns),
+			Count(it.Tokens.Total()), Dollars(it.CostUSD), fmt.Sprint(it.ChangedFiles), validated(it), it.Reason)...)
 	}
 	_ = t.write(d, d.screen) // what fails is told by Flush
 	if gate, agent, differs := AgentDiffers(its); differs {
@@ -117,6 +117,14 @@ func (d detail) iterations(its []rundir.Iteration) {
 		d.line(fmt.Sprintf("the agent itself counts %s where the gate charged %s; limits go by the gate",
 			Dollars(agent), Dollars(gate)))
 	}
+}
+
+// withCommits puts a column of commits before the last two, in a run that has any.
+func withCommits(its []rundir.Iteration, commits string, cells ...string) []string {
+	if !slices.ContainsFunc(its, func(it rundir.Iteration) bool { return len(it.Commits) > 0 }) {
+		return cells
+	}
+	return slices.Insert(cells, len(cells)-2, commits)
 }
 
 func validated(it rundir.Iteration) string {

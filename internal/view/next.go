@@ -16,9 +16,14 @@ func Next(s rundir.Summary, question string) []string {
 	case Broken:
 		return []string{"ralph verify " + Quoted(s.ID)}
 	case rundir.Done:
+		if HasWork(s.State) {
+			return []string{"ralph diff " + Quoted(s.ID), "ralph apply " + Quoted(s.ID)}
+		}
 		return nil
 	case rundir.Limit:
 		return []string{resume + more(s.State)}
+	case rundir.Stopped: // or taken back, with all that it may use used up
+		return []string{resume + usedUp(s.State)}
 	case rundir.NeedsAttention:
 		if question != "" {
 			return []string{resume + ` --answer "..."`}
@@ -43,17 +48,27 @@ type use struct {
 // are reached, or the one that is nearest. A budget ends a run before its last
 // cent is spent.
 func more(s rundir.State) string {
-	flags, nearest := "", use{}
+	if flags := usedUp(s); flags != "" {
+		return flags
+	}
+	nearest := use{}
 	for _, u := range uses(s) {
-		if u.share >= 1 {
-			flags += " " + u.flag
-		}
 		if u.share > nearest.share {
 			nearest = u
 		}
 	}
-	if flags == "" && nearest.flag != "" {
-		return " " + nearest.flag
+	if nearest.flag == "" {
+		return ""
+	}
+	return " " + nearest.flag
+}
+
+// usedUp is the flags that give more of what is used up altogether.
+func usedUp(s rundir.State) (flags string) {
+	for _, u := range uses(s) {
+		if u.share >= 1 {
+			flags += " " + u.flag
+		}
 	}
 	return flags
 }

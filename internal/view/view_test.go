@@ -121,19 +121,19 @@ func TestDetailOfARunThatNeedsAnAnswer(t *testing.T) {
 run 20261115-063200-k3f9q2 needs your attention: the agent asks for a decision
   agent       claude with sonnet in gvisor
   workspace   /home/me/project
-  branch      ralph/work at 4f1c2d3
   record      /home/me/project/.ralph/runs/20261115-063200-k3f9q2
   started     2026-11-15 09:00:00 (3h ago)
   ended       2026-11-15 11:00:00 (1h ago)
+  branch      ralph/work at 4f1c2d3
   iterations  2 of 20
   cost        $3.21 of $10.00
   tokens      1.2M (34.0k in, 20.1k out, 1.1M from cache, 50.0k to cache)
   time        1h02m of 8h00m
 
-N  OUTCOME  TIME   TURNS  TOKENS  COST   FILES  VALID  REASON
-1  ok       4m12s  14     400k    $1.21  6      no
-2  failed   1m01s  3      800k    $2.00  1      yes    exit status 1
-3  killed   900ms  0      0       $0.00  0      -
+N  OUTCOME  TIME   TURNS  TOKENS  COST   FILES  COMMITS  VALID  REASON
+1  ok       4m12s  14     400k    $1.21  6      2        no
+2  failed   1m01s  3      800k    $2.00  1      0        yes    exit status 1
+3  killed   900ms  0      0       $0.00  0      0        -
 
 the agent itself counts $1.00 where the gate charged $1.21; limits go by the gate
 
@@ -202,9 +202,11 @@ run 20261115-063200-k3f9q2 ended at a limit: the budget of $10.00 is spent
   tokens      1.2M (34.0k in, 20.1k out, 1.1M from cache, 50.0k to cache)
   time        1h02m of 8h00m
   changed     6 file changes in 2 commits
+  branch      ralph/work at 4f1c2d3
   validation  failed: --- FAIL: TestX
   agent said  [2J ]0;owned bad ralph: hint: next: rm -rf / gnp.exe 1m
   next        ralph resume 20261115-063200-k3f9q2 --max-cost-usd 20
+  or          ralph diff 20261115-063200-k3f9q2
   or          ralph show 20261115-063200-k3f9q2
 `)
 }
@@ -220,8 +222,10 @@ run 20261115-063200-k3f9q2 is paused
   tokens      1.2M (34.0k in, 20.1k out…
   time        1h02m of 8h00m
   changed     6 file changes in 2 commi…
+  branch      ralph/work at 4f1c2d3
   validation  failed: exit code 127, sh…
   next        ralph resume 20261115-063200-k3f9q2
+  or          ralph diff 20261115-063200-k3f9q2
   or          ralph show 20261115-063200-k3f9q2
 `)
 }
@@ -233,9 +237,12 @@ func TestClosingIsShort(t *testing.T) {
 		for _, color := range []bool{false, true} {
 			var out bytes.Buffer
 			c := rundir.Checkpoint{Summary: endless, Question: endless, ValidationFailure: endless}
-			Closing(&out, state(status, endless), iterations()[:1], c, 0, color)
+			s := state(status, endless)
+			s.Verification = &rundir.Verification{Outcome: rundir.NotVerified, Commit: endless, Reason: endless}
+			s.Branch, s.Commit = endless, endless
+			Closing(&out, s, iterations()[:1], c, 0, color)
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-			if len(lines) > 13 {
+			if len(lines) > 15 {
 				t.Errorf("%s takes %d lines", status, len(lines))
 			}
 			escapes := 0

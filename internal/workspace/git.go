@@ -28,6 +28,7 @@ const (
 // points to, and folders and files that their configuration names.
 type gitSearch struct {
 	root  *os.Root
+	whole []string // paths that are protected with all they hold
 	files int
 	links linkCount
 	found []string
@@ -35,8 +36,8 @@ type gitSearch struct {
 
 // findGit returns what it found, and the number of files that are linked from
 // outside.
-func findGit(ctx context.Context, root *os.Root) (found []string, linked int, err error) {
-	s := &gitSearch{root: root}
+func findGit(ctx context.Context, root *os.Root, whole []string) (found []string, linked int, err error) {
+	s := &gitSearch{root: root, whole: whole}
 	err = sandbox.Walk(ctx, root.Name(), sandbox.Visitor{Visit: s.visit, Unreadable: s.unreadable})
 	if err != nil {
 		return nil, 0, fmt.Errorf("looking for git directories: %w", err)
@@ -53,6 +54,9 @@ func (s *gitSearch) visit(path string, info fs.FileInfo) (enter bool, err error)
 	}
 	s.links.see(info)
 	path = filepath.FromSlash(path)
+	if path != ".git" && slices.Contains(s.whole, path) {
+		return false, nil
+	}
 	switch dir := filepath.Dir(path); filepath.Base(path) {
 	case ".git":
 		return false, s.dotGit(path, info)

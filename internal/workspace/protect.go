@@ -56,7 +56,7 @@ func survey(ctx context.Context, root *os.Root, extra []string) (protect, missin
 			}
 		}
 	}
-	repositories, linked, err := findGit(ctx, root)
+	repositories, linked, err := findGit(ctx, root, names)
 	if err != nil {
 		return nil, nil, 0, err
 	}

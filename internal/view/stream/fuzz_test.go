@@ -29,6 +29,8 @@ func FuzzEvent(f *testing.F) {
 		`{"limits":{"max_time_seconds":9223372036854775807,"max_cost_usd":0.000000001}}`,
 		`{"allowed":false,"host":"::1","port":-1,"duration_ns":-1}`, `{"kind":"tool-call","input":"{\"command\":[\"a\",\"b\"]}"}`,
 		`{"attempt":2,"half_open":true}`, `{"status":"done"}`,
+		`{"branch":"b","to":"abc","commits":["a","b"],"files":-1,"bytes":9223372036854775807,"protected":["a\u001b[2J"],"held":"x"}`,
+		`{"confirms":true,"outcome":"failed","commit":"\u202e","trusted":["M a","D b"],"error":"e"}`, `{"confirms":true,"outcome":"unverifiable"}`,
 	} {
 		f.Add([]byte(data), int64(1e9), 20)
 	}

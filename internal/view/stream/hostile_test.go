@@ -42,7 +42,10 @@ func everywhere(text string) map[string]any {
 		rundir.EventAgentExit:  rundir.AgentExit{Why: text},
 		rundir.EventAgentError: rundir.Text{Base64: []byte(text)},
 		rundir.EventGate:       gate.Event{Method: text, Host: text, Path: text, Reason: text, Rule: text, Code: text},
-		rundir.EventValidation: rundir.Validation{Command: text, Output: text, Error: text},
+		rundir.EventImport:     rundir.Import{Branch: text, To: text, Protected: list, Links: list, Held: text, Refused: text},
+		rundir.EventRewind:     rundir.Rewind{To: 1, Commit: text},
+		rundir.EventPush:       rundir.Push{Remote: text, Branch: text, Commit: text, Error: text},
+		rundir.EventValidation: rundir.Validation{Command: text, Output: text, Error: text, Trusted: list, Commit: text},
 		rundir.EventOutcome:    rundir.Outcome{Verdict: text, Reason: text, Claims: text},
 		rundir.EventTask:       rundir.Tasks{File: text, Changes: list, Violations: list},
 		rundir.EventWait:       rundir.Wait{Why: text, Until: start.Add(time.Hour)},
@@ -60,7 +63,7 @@ func TestNothingThatATerminalObeysIsShown(t *testing.T) {
 	for name, text := range attacks {
 		t.Run(name, func(t *testing.T) {
 			r := newRecord(t)
-			all := everywhere(text)
+			all, list := everywhere(text), []string{text, text}
 			for kind, data := range all {
 				r.add(0, kind, 1, data)
 			}
@@ -68,6 +71,10 @@ func TestNothingThatATerminalObeysIsShown(t *testing.T) {
 				r.add(0, rundir.EventAgent, 1, agent.Event{Kind: kind, Text: text, Code: text, Session: text, Raw: []byte(text)})
 			}
 			r.add(0, rundir.EventAgent, 1, agent.Event{Kind: agent.Text, Delta: true, Text: text})
+			r.add(0, rundir.EventImport, 1, rundir.Import{Branch: text, To: text, Protected: list, Links: list, Held: text})
+			for _, v := range []rundir.Verdict{rundir.Verified, rundir.NotVerified, rundir.Unverifiable} {
+				r.add(0, rundir.EventValidation, 1, rundir.Validation{Confirms: true, Outcome: v, Command: text, Commit: text, Output: text, Error: text, Trusted: list})
+			}
 			must(t, r.AppendRaw(rundir.EventAgent, 1, []byte(text)))
 			for _, width := range []int{0, 20, 80} {
 				checkAllSafe(t, r.events(), width)

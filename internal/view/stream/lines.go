@@ -146,6 +146,12 @@ func (l *Lines) sayRest(e rundir.Event) said {
 		return from(e, charged)
 	case rundir.EventFiles:
 		return from(e, changes)
+	case rundir.EventImport:
+		return from(e, imports)
+	case rundir.EventRewind:
+		return from(e, rewinds)
+	case rundir.EventPush:
+		return from(e, pushes)
 	case rundir.EventValidation:
 		return from(e, validates)
 	case rundir.EventTask:

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,24 @@ func TestAnEventIsALine(t *testing.T) {
 		{"invalid", rundir.EventValidation, rundir.Validation{Command: "go test", ExitCode: 1, Output: strings.Repeat("old\n", 20) + "\n--- FAIL\nFAIL\n"},
 			"validation fails with 1: go test (0s)" + strings.Repeat("\n    old", 8) + "\n    --- FAIL\n    FAIL", ""},
 		{"not run", rundir.EventValidation, rundir.Validation{Command: "x", Error: "timed out"}, "validation could not be run: x (0s): timed out", ""},
+		{"commits", rundir.EventImport, rundir.Import{Branch: "ralph/x", From: "a", To: "abc1234abc1234", Commits: []string{"a", "b", "c"}, Files: 5, Rewritten: 1, Bytes: 12_000},
+			"3 new commits on ralph/x (abc1234abc12), 5 files changed, 1 rewritten, 12 kB", ""},
+		{"no commits", rundir.EventImport, rundir.Import{Branch: "ralph/x", To: "abc1234"}, "", "0 new commits on ralph/x (abc1234)"},
+		{"commits refused", rundir.EventImport, rundir.Import{Branch: "ralph/x", Refused: "the path \"..\" leads elsewhere"}, `commits refused: the path ".." leads elsewhere`, ""},
+		{"commits held", rundir.EventImport, rundir.Import{Branch: "ralph/x", To: "abc1234", Held: "it is checked out in /p", Protected: []string{".vscode/a", ".envrc"}, Links: many("l", 22)},
+			"0 new commits on ralph/x (abc1234)\n    the branch was not moved: it is checked out in /p\n    programs of yours would obey what was changed: .vscode/a, .envrc\n" +
+				"    new links to other repositories: " + strings.Join(many("l", 20), ", ") + ", and 2 more", ""},
+		{"rewind", rundir.EventRewind, rundir.Rewind{To: 2, Commit: "abc1234"}, "run taken back to iteration 2, abc1234", ""},
+		{"rewind to the beginning", rundir.EventRewind, rundir.Rewind{Commit: "abc1234"}, "run taken back to its beginning, abc1234", ""},
+		{"push", rundir.EventPush, rundir.Push{Remote: "origin", Branch: "ralph/x", Commit: "abc1234"}, "pushed ralph/x (abc1234) to origin", ""},
+		{"no push", rundir.EventPush, rundir.Push{Remote: "origin", Branch: "ralph/x", Commit: "abc1234", Error: "no route"}, "could not push ralph/x (abc1234) to origin: no route", ""},
+		{"verified", rundir.EventValidation, rundir.Validation{Command: "go test", Passed: true, Confirms: true, Outcome: rundir.Verified, Commit: "abc1234", DurationMS: 12_000, Trusted: []string{"M a_test.go"}},
+			"verified on a clean checkout of abc1234: go test (12s)\n    check files differ from the base's, which were used instead: M a_test.go", ""},
+		{"verified in place", rundir.EventValidation, rundir.Validation{Command: "go test", Passed: true, Confirms: true, Outcome: rundir.Verified}, "verified in a new sandbox: go test (0s)", ""},
+		{"not verified", rundir.EventValidation, rundir.Validation{Command: "go test", ExitCode: 1, Confirms: true, Outcome: rundir.NotVerified, Commit: "abc1234", Output: "--- FAIL\n"},
+			"not verified: it fails with 1 on a clean checkout of abc1234: go test (0s)\n    --- FAIL", ""},
+		{"unverifiable", rundir.EventValidation, rundir.Validation{Command: "go test", Confirms: true, Outcome: rundir.Unverifiable, Commit: "abc1234", Error: "the setup fails"},
+			"cannot be verified here: go test (0s): the setup fails", ""},
 		{"tasks", rundir.EventTask, rundir.Tasks{Passing: 3, All: 9, Changes: []string{"T-3 passes"}}, "3 of 9 tasks done: T-3 passes", ""},
 		{"cheat", rundir.EventTask, rundir.Tasks{Passing: 3, All: 9, Violations: []string{"T-4 was removed"}}, "3 of 9 tasks done\n    not taken over: T-4 was removed", ""},
 		{"no tasks", rundir.EventTask, rundir.Tasks{File: "prd.json", Problem: "it is empty"}, "task file prd.json cannot be read: it is empty", ""},
@@ -103,6 +122,13 @@ func TestAnEventIsALine(t *testing.T) {
 	}
 }
 
+func many(name string, n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprint(name, i))
+	}
+	return all
+}
+
 func TestTheLineOfAnIterationTellsWhatItCameTo(t *testing.T) {
 	r := newRecord(t)
 	charge := rundir.Charge{Spend: rundir.Spend{CostUSD: 205 * money.Dollar / 1000, Tokens: rundir.Tokens{Input: 1200, Output: 34}}}
@@ -115,7 +141,9 @@ func TestTheLineOfAnIterationTellsWhatItCameTo(t *testing.T) {
 	r.add(time.Second, rundir.EventCharge, 1, charge)
 	r.add(0, rundir.EventFiles, 1, rundir.Files{Changed: 1})
 	r.add(0, rundir.EventOutcome, 1, rundir.Outcome{Verdict: "failed", Reason: "it exited with 1"})
+	r.add(0, rundir.EventImport, 1, rundir.Import{Commits: []string{"a", "b"}})
 	r.add(0, rundir.EventValidation, 1, rundir.Validation{Passed: true})
+	r.add(0, rundir.EventValidation, 1, rundir.Validation{Confirms: true, Outcome: rundir.Unverifiable}) // says nothing about the work
 	r.iterated(time.Second, 1, "failed")
 	r.add(0, rundir.EventBegin, 2, rundir.Begin{Attempt: 1})
 	r.iterated(5*time.Second, 2, "ok")
@@ -129,7 +157,7 @@ func TestTheLineOfAnIterationTellsWhatItCameTo(t *testing.T) {
 		got = append(got, lines.Render(e)...)
 	}
 	equal(t, got, []string{
-		"12:01:04 #1 iteration 1 ends: failed: it exited with 1 · 1m04s · $0.41 · 2.5k tokens · 1 file changed · validated · 1 denied · 2 attempts",
+		"12:01:04 #1 iteration 1 ends: failed: it exited with 1 · 1m04s · $0.41 · 2.5k tokens · 1 file changed · 2 commits · validated · 1 denied · 2 attempts",
 		"12:01:09 #2 iteration 2 ends: ok · 5s · $0.00",
 	})
 }

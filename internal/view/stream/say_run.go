@@ -98,6 +98,9 @@ func changes(f rundir.Files) said {
 }
 
 func validates(v rundir.Validation) said {
+	if v.Confirms && v.Outcome != "" {
+		return confirms(v)
+	}
 	took := " (" + span(of(v.DurationMS, time.Millisecond)) + ")"
 	if v.Confirms {
 		took = " (" + span(of(v.DurationMS, time.Millisecond)) + ", again, in a new sandbox)"

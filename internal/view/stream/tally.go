@@ -15,6 +15,7 @@ type tally struct {
 	began     time.Time // its first attempt
 	attempts  int
 	files     int
+	commits   int
 	denied    int
 	reason    string // why the last attempt was no success
 	validated *bool
@@ -37,8 +38,12 @@ func (t *tally) apply(e rundir.Event) {
 			t.reason = o.Reason
 		}
 	case rundir.EventValidation:
-		if v, ok := decode[rundir.Validation](e.Data); ok {
+		if v, ok := decode[rundir.Validation](e.Data); ok && v.Outcome != rundir.Unverifiable {
 			t.validated = &v.Passed
+		}
+	case rundir.EventImport:
+		if i, ok := decode[rundir.Import](e.Data); ok {
+			t.commits += len(i.Commits)
 		}
 	case rundir.EventGate:
 		if g, ok := decode[struct {
@@ -75,6 +80,7 @@ func (t *tally) ends(it iteration) said {
 		fmt.Sprintf("iteration %d ends: %s", it.N, it.Outcome)+was.why(it), was.took(), dollars(it.CostUSD),
 		some(it.Tokens.Total(), scaled(it.Tokens.Total(), "")+" tokens"),
 		some(int64(was.files), count(int64(was.files), "file")+" changed"),
+		some(int64(was.commits), count(int64(was.commits), "commit")),
 		was.validation(),
 		some(int64(was.denied), fmt.Sprintf("%d denied", was.denied)),
 		some(int64(was.attempts-1), count(int64(was.attempts), "attempt")))}
