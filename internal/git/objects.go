@@ -20,21 +20,27 @@ import (
 // taken: what was stashed, staged or dropped lies there too. Packs of unreachable
 // objects are left out for the same reason.
 func (s *Store) takeObjects(ctx context.Context, share bool) error {
-	if share {
-		if err := s.linkPacks(); err != nil {
-			return err
-		}
-		if err := s.packBase(ctx, "--unpacked", "--incremental"); err != nil {
-			return err
-		}
-		if s.whole(ctx) {
-			return nil
-		}
+	if !share {
+		return s.packBase(ctx)
 	}
-	return s.packBase(ctx) // all of the base's history
+	left, err := s.linkPacks()
+	if err == nil && s.Repo.hasLoose() {
+		err = s.packBase(ctx, "--unpacked", "--incremental")
+	}
+	if err != nil || !left || s.whole(ctx) {
+		return err
+	}
+	return s.packBase(ctx)
 }
 
-// packBase packs objects of the base's history.
+// hasLoose tells whether objects lie in files of their own, in folders named by two
+// digits.
+func (r *Repository) hasLoose() bool {
+	found, err := filepath.Glob(filepath.Join(r.Common, "objects/[0-9a-f][0-9a-f]"))
+	return err != nil || len(found) > 0
+}
+
+// packBase packs the base's history, or what of it the flags choose.
 func (s *Store) packBase(ctx context.Context, flags ...string) error {
 	return s.Repo.with(func(v *view) error {
 		c := v.call(slices.Concat([]string{"pack-objects", "--quiet", "--revs", "--delta-base-offset"}, flags, []string{filepath.Join(s.Objects(), "pack", "pack")})...)
@@ -53,15 +59,16 @@ func (s *Store) whole(ctx context.Context) bool {
 	return s.git.run(ctx, history) == nil && s.git.run(ctx, files) == nil
 }
 
-// linkPacks links the repository's packs, or copies what cannot be linked.
-func (s *Store) linkPacks() error {
+// linkPacks links the repository's packs, or copies what cannot be linked. It tells
+// whether it has left one out.
+func (s *Store) linkPacks() (left bool, err error) {
 	from, to := filepath.Join(s.Repo.Common, "objects/pack"), filepath.Join(s.Objects(), "pack")
 	entries, err := os.ReadDir(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("looking at packs: %w", err)
+		return false, fmt.Errorf("looking at packs: %w", err)
 	}
 	names := map[string]bool{}
 	for _, e := range entries {
@@ -72,16 +79,17 @@ func (s *Store) linkPacks() error {
 	for name := range names {
 		pack, ok := strings.CutSuffix(name, ".pack")
 		if !ok || !names[pack+".idx"] || names[pack+".mtimes"] {
+			left = left || ok
 			continue // half-written, or full of what nothing refers to
 		}
 		if names[pack+".promisor"] {
-			return refuse(s.Repo.Common, "it is a partial clone, whose missing objects only its remote has", "git fetch --refetch --no-filter, or clone it whole")
+			return left, refuse(s.Repo.Common, "it is a partial clone, whose missing objects only its remote has", "git fetch --refetch --no-filter, or clone it whole")
 		}
 		if err := errors.Join(share(from, to, name), share(from, to, pack+".idx")); err != nil {
-			return fmt.Errorf("sharing the pack %s: %w", name, err)
+			return left, fmt.Errorf("sharing the pack %s: %w", name, err)
 		}
 	}
-	return nil
+	return left, nil
 }
 
 // share makes a file be in another folder as well, the same one if possible.
