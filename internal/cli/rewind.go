@@ -51,7 +51,7 @@ used stay used.
 }
 
 // runAndIteration wants both to be said: what is taken back should be no surprise.
-func runAndIteration(cmd *cobra.Command, args []string) error {
+func runAndIteration(_ *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		return nil
 	}

@@ -193,13 +193,13 @@ func (c cheat) judge(t *testing.T, got ended, a told) {
 	if got.code != c.code || a.state.Status != c.status {
 		t.Errorf("exit %d, %s (%s), want %d, %s\n%s%s", got.code, a.state.Status, a.state.StopReason, c.code, c.status, got.stdout, got.stderr)
 	}
-	switch v := a.state.Verification; {
-	case c.outcome == "none":
+	switch v := a.state.Verification; c.outcome {
+	case "none":
 		c.outcome = ""
 		if v != nil {
 			t.Errorf("it was looked at: %+v", *v)
 		}
-	case c.outcome == "":
+	case "":
 		c.outcome = rundir.NotVerified
 		fallthrough
 	default:

@@ -40,10 +40,10 @@ var evilBundles = []struct {
 	{"lines", func(sent) []byte { return bytes.Repeat([]byte("\n"), 10<<20) }},
 	{"no tip", func(s sent) []byte { return s.with(s.own())[len("tip \n")+len(s.tip):] }},
 	{"a short tip", func(s sent) []byte { return forged(s.tip[:12], s.own(), s.pack) }},
-	{"a tip that is an expression", func(s sent) []byte { return []byte("tip HEAD~1\n") }},
-	{"a tip that is an option", func(s sent) []byte { return []byte("tip --output=x\n") }},
+	{"a tip that is an expression", func(sent) []byte { return []byte("tip HEAD~1\n") }},
+	{"a tip that is an option", func(sent) []byte { return []byte("tip --output=x\n") }},
 	{"two tips", func(s sent) []byte { return append([]byte("tip "+s.tip+"\n"), s.with(s.own())...) }},
-	{"a tip that nobody has", func(s sent) []byte { return []byte("tip " + strings.Repeat("12", 20) + "\n") }},
+	{"a tip that nobody has", func(sent) []byte { return []byte("tip " + strings.Repeat("12", 20) + "\n") }},
 	{"a tip that the ref does not agree with", func(s sent) []byte { return forged(s.base, s.own(), s.pack) }},
 	{"a tip that is not in the pack", func(s sent) []byte {
 		other := strings.Repeat("12", 20)

@@ -40,8 +40,8 @@ func (r *rig) push(o git.Push) error {
 // One branch arrives, at exactly the commit, by whatever the address is.
 func TestPush(t *testing.T) {
 	for name, address := range map[string]func(remote, user string) string{
-		"path":     func(remote, user string) string { return remote },
-		"file":     func(remote, user string) string { return "file://" + remote },
+		"path":     func(remote, _ string) string { return remote },
+		"file":     func(remote, _ string) string { return "file://" + remote },
 		"relative": func(remote, user string) string { rel, _ := filepath.Rel(user, remote); return rel },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -194,8 +194,12 @@ func (r *Repository) setting(ctx context.Context, key string) (string, error) {
 // config asks the repository's configuration file, as data: it is not the one that
 // holds for the git that reads it, and what it includes is not followed.
 func (r *Repository) config(ctx context.Context, query ...string) (string, error) {
-	file := filepath.Join(r.commonOrDir(), "config")
-	out, err := r.git.line(ctx, call{
+	return r.git.configFile(ctx, filepath.Join(r.commonOrDir(), "config"), query...)
+}
+
+// configFile asks a configuration file; the answer is empty where it has none.
+func (g *Git) configFile(ctx context.Context, file string, query ...string) (string, error) {
+	out, err := g.line(ctx, call{
 		dir: os.TempDir(), env: []string{"GIT_DIR=" + os.DevNull},
 		args: append([]string{"config", "--file", file, "--no-includes"}, query...),
 	})

@@ -97,15 +97,7 @@ func (r *Repository) treeConfig(ctx context.Context, query ...string) (string, e
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	out, err := r.git.line(ctx, call{
-		dir: os.TempDir(), env: []string{"GIT_DIR=" + os.DevNull},
-		args: append([]string{"config", "--file", file, "--no-includes"}, query...),
-	})
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
-		return "", nil
-	}
-	return out, err
+	return r.git.configFile(ctx, file, query...)
 }
 
 // attributes names the user's own attributes file and gives the view the repository's.
