@@ -245,6 +245,9 @@ func (r *initReport) explain(found project.Project, agentGiven bool) {
 	if slices.Contains(r.Created, task.Files()[0]) {
 		r.Next = append(r.Next, "put your own stories into "+task.Files()[0])
 	}
+	if r.Git != project.GitNone {
+		r.Next = append(r.Next, "git add -A && git commit: an agent begins with your last commit")
+	}
 	r.Next = append(r.Next, "ralph run")
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 )
 
 // collectTimeout bounds what git does inside to bring the work of an iteration out.
-const collectTimeout = 10 * time.Minute
+const collectTimeout = 5 * time.Minute
 
 // runGit brings the commits of a run home.
 type runGit struct {
@@ -116,12 +117,30 @@ func (g *runGit) mend(ctx context.Context) error {
 }
 
 // excluded are files that are no part of the work: in the project's own folder those
-// that stand in for what is protected, and a task file that the project does not
-// have in git.
+// that stand in for what is protected and those that the user has not committed yet,
+// and a task file that the project does not have in git.
+// They are those of the run's beginning: what is untracked later may be the agent's.
 func (g *runGit) excluded(ctx context.Context, tip string) ([]string, error) {
+	file := filepath.Join(g.store.Dir, "excluded")
+	text, err := os.ReadFile(file)
+	if err == nil {
+		return strings.Split(string(text), "\x00"), nil
+	}
+	paths, err := g.findExcluded(ctx, tip)
+	if err != nil {
+		return nil, err
+	}
+	return paths, os.WriteFile(file, []byte(strings.Join(paths, "\x00")), 0o600)
+}
+
+func (g *runGit) findExcluded(ctx context.Context, tip string) ([]string, error) {
 	var paths []string
 	if g.plan.inPlace() {
-		paths = append(standInNames(), g.plan.config.Sandbox.Protect...)
+		untracked, err := g.plan.repo.Untracked(ctx)
+		if err != nil {
+			return nil, err
+		}
+		paths = slices.Concat(standInNames(), g.plan.config.Sandbox.Protect, untracked)
 	}
 	tracked, err := g.tracksTasks(ctx, tip)
 	if err == nil && !tracked {
@@ -164,7 +183,7 @@ func (g *runGit) Collect(ctx context.Context, box sandbox.Sandbox, work loop.Wor
 	}
 	defer func() {
 		file.Close()
-		os.Remove(file.Name())
+		_ = os.Remove(file.Name())
 	}()
 	sent := &capped{to: file, left: g.plan.config.Git.MaxImport}
 	told.Refused, err = g.bringOut(ctx, box, work, sent)

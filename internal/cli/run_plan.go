@@ -245,6 +245,7 @@ func (p *plan) firstState(id string) rundir.State {
 	}
 	if g := p.spec.Git; g != nil {
 		state.Branch, state.Base, state.Commit = g.Branch, g.Base, g.Base
+		state.InPlace = p.inPlace()
 	}
 	return state
 }

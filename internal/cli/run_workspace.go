@@ -57,6 +57,10 @@ func (p *plan) openRepository(ctx context.Context) error {
 		return err
 	}
 	p.repo, err = git.Open(ctx, program, p.spec.Project)
+	var refused *git.RefusedError
+	if errors.As(err, &refused) {
+		return usageError{err, "or let the agent work on the files as they are: --work in-place"}
+	}
 	return err
 }
 
@@ -138,7 +142,11 @@ func (p *plan) checkBranch(ctx context.Context, branch string) error {
 	if err != nil {
 		return err
 	}
-	return p.repo.CheckFree(ctx, branch)
+	err = p.repo.CheckFree(ctx, branch)
+	if refused := new(git.RefusedError); errors.As(err, &refused) {
+		return usageError{err, ""}
+	}
+	return err
 }
 
 // noteWorkspace tells what a clone does not have.
@@ -232,7 +240,7 @@ func removeTree(dir string) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
 		if entry != nil && entry.IsDir() {
 			_ = os.Chmod(path, 0o700) //nolint:gosec // a folder that is about to go
 		}

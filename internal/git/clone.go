@@ -94,6 +94,9 @@ func excludes(paths []string) string {
 	escape := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `)
 	text := "/.ralph/\n"
 	for _, path := range paths {
+		if path == "" {
+			continue
+		}
 		text += "/" + escape.Replace(path) + "\n"
 	}
 	return text

@@ -60,6 +60,27 @@ func (v *view) uncommitted(ctx context.Context) (found Uncommitted, err error) {
 	return Uncommitted{len(changed), len(untracked), some}, nil
 }
 
+// maxUntracked is how many untracked files are told one by one.
+const maxUntracked = 10_000
+
+// Untracked lists the files of the user's work tree that git neither knows nor
+// ignores, as far as there are not too many.
+func (r *Repository) Untracked(ctx context.Context) (paths []string, err error) {
+	err = r.with(func(v *view) error {
+		status, err := v.inWorkTree(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--untracked-files=all")
+		if err != nil {
+			return err
+		}
+		out, err := v.git.output(ctx, status)
+		_, paths = parseStatus(string(out))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("looking for untracked files in %s: %w", r.Top, err)
+	}
+	return paths[:min(len(paths), maxUntracked)], nil
+}
+
 // parseStatus reads what git status says.
 func parseStatus(out string) (changed, untracked []string) {
 	for line := range strings.SplitSeq(out, "\x00") {

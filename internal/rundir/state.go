@@ -67,6 +67,7 @@ type State struct {
 	Limits         Limits     `json:"limits"`
 	Resumes        []Resume   `json:"resumes,omitempty"`
 	Workspace      string     `json:"workspace,omitzero"`
+	InPlace        bool       `json:"in_place,omitzero"` // the agent works on the project's own files
 	Branch         string     `json:"branch,omitzero"`
 	Base           string     `json:"base,omitzero"`   // the commit that the run began with
 	Commit         string     `json:"commit,omitzero"` // the branch's tip

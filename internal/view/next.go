@@ -17,7 +17,11 @@ func Next(s rundir.Summary, question string) []string {
 		return []string{"ralph verify " + Quoted(s.ID)}
 	case rundir.Done:
 		if HasWork(s.State) {
-			return []string{"ralph diff " + Quoted(s.ID), "ralph apply " + Quoted(s.ID)}
+			next := []string{"ralph diff " + Quoted(s.ID)}
+			if !s.State.InPlace { // where it has been applied all along
+				next = append(next, "ralph apply "+Quoted(s.ID))
+			}
+			return next
 		}
 		return nil
 	case rundir.Limit:
