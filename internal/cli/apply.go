@@ -73,7 +73,7 @@ func runApply(ctx context.Context, w World, o applyOptions) error {
 	}
 	request := git.Apply{
 		Commit: h.state.Commit, Name: "run " + h.reader.ID(), Squash: o.squash,
-		Protected: hostObeys(h.config, h.store.Repo.Prefix), AllowProtected: o.allowProtected, Getenv: w.Getenv,
+		Protected: h.obeys, AllowProtected: o.allowProtected, Getenv: w.Getenv,
 	}
 	if o.sign || h.config.Git.Sign && !o.squash {
 		if request.Signer, err = h.store.Repo.UserSigner(ctx, w.Getenv); err != nil {
@@ -81,6 +81,9 @@ func runApply(ctx context.Context, w World, o applyOptions) error {
 		}
 	}
 	h.noteUnverified(w)
+	if err := h.catchUp(ctx, w); err != nil {
+		return err
+	}
 	applied, err := h.store.Repo.Apply(ctx, request)
 	if err != nil {
 		return h.notApplied(err)

@@ -34,11 +34,13 @@ func configFlags() map[string]string {
 		"prompt":   "loop.prompt",
 		"tasks":    "loop.tasks",
 		"validate": "validation.command",
+		"setup":    "validation.setup",
 
-		"work":   "git.workspace",
-		"branch": "git.branch",
-		"push":   "git.push",
-		"sign":   "git.sign",
+		"work":     "git.workspace",
+		"checkout": "git.checkout",
+		"branch":   "git.branch",
+		"push":     "git.push",
+		"sign":     "git.sign",
 	}
 }
 

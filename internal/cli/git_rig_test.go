@@ -61,13 +61,13 @@ func (r *homeRig) create(workspace string) {
 	check(r.t, err)
 	base, err := repo.Resolve(r.t.Context(), "HEAD")
 	check(r.t, err)
-	r.spec = runSpec{Version: specVersion, Project: r.project, Settings: r.config.Settings(), Git: &gitSpec{Workspace: workspace, Branch: rigBranch, Base: base, From: "main"}}
+	r.spec = runSpec{Version: specVersion, Project: r.project, Settings: r.config.Settings(), Git: &gitSpec{Workspace: workspace, Branch: rigBranch, Base: base}}
 	run, err := rundir.Create(r.root, rigRun, r.spec, rundir.Options{})
 	check(r.t, err)
 	text, err := run.Spec()
 	check(r.t, err)
 	check(r.t, r.world.remember(newKnownRun(run.Path(), text)))
-	r.store, err = git.CreateStore(r.t.Context(), storeOptions(run.Path(), rigRun, repo, *r.spec.Git, r.config.Git), true)
+	r.store, err = git.CreateStore(r.t.Context(), storeOptions(run.Path(), rigRun, repo, *r.spec.Git, r.config), true)
 	check(r.t, err)
 	check(r.t, run.SaveState(rundir.State{Status: rundir.Paused, Branch: rigBranch, Base: base, Commit: base, Limits: rundir.Limits{MaxIterations: 9}}))
 	check(r.t, run.Close())
@@ -133,7 +133,9 @@ func (r *homeRig) collect(n int, clone git.Clone, inside []string) rundir.Import
 	cmd.Stdin = strings.NewReader(r.store.Message(n, fmt.Sprintf("work of %d", n), ""))
 	bundle, err := cmd.Output()
 	check(r.t, err)
-	found, err := r.store.Import(r.t.Context(), bytes.NewReader(bundle), n, hostObeys(r.config, ""))
+	obeys, err := World{Getenv: func(name string) string { return r.env[name] }}.hostObeys(r.t.Context(), r.config, r.store.Repo)
+	check(r.t, err)
+	found, err := r.store.Import(r.t.Context(), bytes.NewReader(bundle), n, obeys)
 	check(r.t, err)
 	return rundir.Import{Branch: rigBranch, From: found.From, To: found.To, Commits: found.Commits, Files: found.Files, Protected: found.Protected, Held: found.Held}
 }

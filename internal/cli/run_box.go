@@ -48,6 +48,8 @@ func (p *plan) newBox(run *rundir.Run, work *runGit) (*box, error) {
 	switch {
 	case p.spec.Data != "":
 		b.work, b.ignore = run.Path(), recordPaths()
+	case p.inside():
+		b.work = filepath.Join(run.Path(), filesFolder)
 	case !p.inPlace():
 		b.work = filepath.Join(work.clone().Tree, filepath.FromSlash(p.repo.Prefix))
 	}
@@ -65,6 +67,9 @@ func (p *plan) newBox(run *rundir.Run, work *runGit) (*box, error) {
 		Dir:     p.workDir(),
 		Limits:  limits(p.config.Sandbox.Resources),
 		Network: network,
+	}
+	if p.inside() {
+		b.spec.Own = []string{p.repo.Top}
 	}
 	b.spec.Limits.Time = 0 // it is that of an iteration, and the sandbox may outlive one
 	return b, p.checkBox(b.spec, run)
@@ -113,7 +118,7 @@ func (p *plan) checkBox(spec sandbox.Spec, run *rundir.Run) error {
 		return err
 	}
 	host.Run = run.Path()
-	errs := []error{sandbox.CheckMounts(spec.Mounts, host), host.CheckRootfs(spec.Rootfs), p.checkData()}
+	errs := []error{sandbox.CheckMounts(spec.Mounts, host), spec.CheckOwn(), host.CheckRootfs(spec.Rootfs), p.checkData()}
 	return errors.Join(errs...)
 }
 
@@ -192,6 +197,14 @@ type launcher struct {
 
 // Launch is part of loop.Launcher.
 func (l *launcher) Launch(ctx context.Context) (sandbox.Sandbox, rundir.Launch, error) {
+	if l.work != nil && l.work.inside != nil {
+		return l.launchInside(ctx)
+	}
+	return l.create(ctx)
+}
+
+// create makes a sandbox as it is asked for.
+func (l *launcher) create(ctx context.Context) (sandbox.Sandbox, rundir.Launch, error) {
 	spec := l.box.spec
 	gate := l.gates.open(l.policy)
 	spec.Gate = gate.Serve
@@ -209,6 +222,9 @@ func (l *launcher) Launch(ctx context.Context) (sandbox.Sandbox, rundir.Launch, 
 	return &gatedSandbox{created, gate}, l.audit(created, spec), nil
 }
 
+// ownFiles stands in the record for where a folder is from that no host has.
+const ownFiles = "(the sandbox's own)"
+
 // audit is what the record says about a sandbox.
 func (l *launcher) audit(created sandbox.Sandbox, spec sandbox.Spec) rundir.Launch {
 	env := spec.Env
@@ -224,6 +240,9 @@ func (l *launcher) audit(created sandbox.Sandbox, spec sandbox.Spec) rundir.Laun
 	}
 	for _, m := range spec.Mounts {
 		audit.Mounts = append(audit.Mounts, rundir.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, Protect: len(m.Protect)})
+	}
+	for _, dir := range spec.Own {
+		audit.Mounts = append(audit.Mounts, rundir.Mount{Source: ownFiles, Target: dir})
 	}
 	return audit
 }

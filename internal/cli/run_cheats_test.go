@@ -4,6 +4,8 @@ package cli_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -141,8 +143,20 @@ var cheats = []cheat{
 		outcome: "none",
 	},
 	{
-		name: "breaks its repository", validation: "command = \"true\"\n", agent: `rm -rf "$(git rev-parse --absolute-git-dir)"/* 2>/dev/null; :`,
-		outcome: "none",
+		name: "edits the set-up, so that it edits the check", validation: "setup = \"sh setup.sh\"\ncommand = \"sh check.sh\"\n",
+		files: map[string]string{"setup.sh": ":\n", "check.sh": "[ \"$(cat answer)\" = 42 ] || { echo wrong answer; exit 1; }\n"}, agent: "echo 'echo exit 0 >check.sh' >setup.sh; echo exit 0 >check.sh",
+		trusted: []string{"M check.sh", "M setup.sh"}, says: "wrong answer",
+	},
+	{
+		name: "rewrites the check while it runs", validation: "command = \"sh check.sh\"\n",
+		files:   map[string]string{"build.sh": ":\n", "check.sh": "sh build.sh\n[ \"$(cat answer)\" = 42 ] || { echo wrong answer; exit 1; }\n"},
+		agent:   "echo 'echo exit 0 >check.sh' >build.sh; echo exit 0 >check.sh",
+		trusted: []string{"M check.sh"}, says: "Read-only",
+	},
+	{
+		name: "edits what a check is a link to", validation: "command = \"sh check.sh\"\n",
+		files: map[string]string{"tools/real.sh": "[ \"$(cat answer)\" = 42 ] || { echo wrong answer; exit 1; }\n", "check.sh": "->tools/real.sh"}, agent: "echo exit 0 >tools/real.sh",
+		trusted: []string{"M tools/real.sh"}, says: "wrong answer",
 	},
 	{
 		name: "has nobody who checks", agent: "echo 42 >answer",
@@ -177,6 +191,10 @@ func newCheatLab(t *testing.T, c cheat) *lab {
 		l.write(name, text)
 	}
 	for name, text := range c.files {
+		if to, isLink := strings.CutPrefix(text, "->"); isLink {
+			must(t, os.Symlink(to, filepath.Join(l.project, name)))
+			continue
+		}
 		l.write(name, text)
 	}
 	l.commit()

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +32,8 @@ type runGit struct {
 	box   *box
 	gates *runGates
 
-	broken bool // the agent's git directory, which no sandbox uses now
+	inside *inside // nil: the agent's files are in a folder
+	broken bool    // the agent's git directory, which no sandbox uses now
 }
 
 // openGit opens the store of a run and lays out what the agent works on, where that
@@ -41,7 +43,7 @@ func (p *plan) openGit(ctx context.Context, run *rundir.Run) (*runGit, error) {
 		return nil, nil
 	}
 	g := &runGit{plan: p, run: run}
-	o := storeOptions(run.Path(), run.ID(), p.repo, *p.spec.Git, p.config.Git)
+	o := storeOptions(run.Path(), run.ID(), p.repo, *p.spec.Git, p.config)
 	var err error
 	if p.config.Git.Sign {
 		if o.Sign, err = p.repo.UserSigner(ctx, p.world.Getenv); err != nil {
@@ -52,6 +54,7 @@ func (p *plan) openGit(ctx context.Context, run *rundir.Run) (*runGit, error) {
 		g.store, err = git.CreateStore(ctx, o, p.config.Git.Objects == config.ObjectsShare)
 	} else {
 		g.store, err = git.OpenStore(ctx, o)
+		removeIncoming(o.Dir)
 	}
 	if err != nil {
 		return nil, err
@@ -59,10 +62,18 @@ func (p *plan) openGit(ctx context.Context, run *rundir.Run) (*runGit, error) {
 	return g, g.layOut(ctx)
 }
 
+// removeIncoming removes what was coming in when ralph was killed.
+func removeIncoming(store string) {
+	left, _ := filepath.Glob(filepath.Join(store, "incoming-*"))
+	for _, path := range left {
+		_ = os.RemoveAll(path)
+	}
+}
+
 // clone is what the agent works on.
 func (g *runGit) clone() git.Clone {
 	c := git.Clone{GitDir: filepath.Join(g.run.Path(), privateFolder), Tree: filepath.Join(g.run.Path(), workFolder)}
-	if g.plan.inPlace() {
+	if g.plan.inPlace() || g.plan.inside() {
 		c.Tree = ""
 	}
 	return c
@@ -164,14 +175,15 @@ func (g *runGit) inRepository(name string) string {
 }
 
 // mounts are what a sandbox gets to see of a clone, at the place of the repository.
+// Files that are inside are not mounted.
 func (g *runGit) mounts(c git.Clone) []sandbox.Mount {
 	top := g.plan.repo.Top
 	objects := sandbox.Mount{Source: g.store.Objects(), Target: git.InsideObjects, ReadOnly: true}
-	return []sandbox.Mount{
-		{Source: c.Tree, Target: top, Protect: []string{".git"}},
-		{Source: c.GitDir, Target: git.InsideGitDir},
-		objects,
+	private := sandbox.Mount{Source: c.GitDir, Target: git.InsideGitDir}
+	if c.Tree == "" {
+		return []sandbox.Mount{private, objects}
 	}
+	return []sandbox.Mount{{Source: c.Tree, Target: top, Protect: []string{".git"}}, private, objects}
 }
 
 // Collect is part of loop.Git.
@@ -185,16 +197,27 @@ func (g *runGit) Collect(ctx context.Context, box sandbox.Sandbox, work loop.Wor
 		file.Close()
 		_ = os.Remove(file.Name())
 	}()
-	sent := &capped{to: file, left: g.plan.config.Git.MaxImport}
+	left, err := g.room()
+	if err != nil {
+		return told, err
+	}
+	sent := &capped{to: file, left: left}
 	told.Refused, err = g.bringOut(ctx, box, work, sent)
 	told.Bytes = sent.written
+	if late := g.receive(sent.written); late != nil {
+		return told, errors.Join(err, late)
+	}
 	if told.Refused != "" || err != nil {
 		return told, err
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return told, err
 	}
-	found, err := g.store.Import(ctx, file, work.Iteration, hostObeys(g.plan.config, g.plan.repo.Prefix))
+	obeys, err := g.plan.world.hostObeys(ctx, g.plan.config, g.plan.repo)
+	if err != nil {
+		return told, err
+	}
+	found, err := g.store.Import(ctx, file, work.Iteration, obeys)
 	var bad *git.BadImportError
 	if errors.As(err, &bad) {
 		told.Refused = bad.Error()
@@ -205,7 +228,7 @@ func (g *runGit) Collect(ctx context.Context, box sandbox.Sandbox, work loop.Wor
 	}
 	told.From, told.To, told.Commits, told.Files = found.From, found.To, found.Commits, found.Files
 	told.Rewritten, told.Protected, told.Links, told.Held = found.Rewritten, found.Protected, found.Links, found.Held
-	return told, g.showWorktree(ctx, found.To)
+	return told, g.showWorktree(ctx, found)
 }
 
 // bringOut has git inside write what is new.
@@ -218,12 +241,12 @@ func (g *runGit) bringOut(ctx context.Context, box sandbox.Sandbox, work loop.Wo
 	defer cancel()
 	said, mask := &tail{}, g.plan.masker.MaskString
 	code, err := box.Exec(ctx, sandbox.Command{
-		Args: g.store.Collect(since, g.plan.config.Git.Commit == config.CommitAuto), Env: g.store.CollectEnv(), Dir: g.plan.repo.Top,
+		Args: g.store.Collect(since, g.plan.config.Git.Commit == config.CommitAuto), Env: g.collectEnv(), Dir: g.plan.repo.Top,
 		Stdin: strings.NewReader(g.store.Message(work.Iteration, mask(work.Subject), mask(work.Body))), Stdout: to, Stderr: said,
 	})
 	switch {
 	case to.over:
-		return fmt.Sprintf("the commits cannot be taken: they have more than %s; git.max_import says how much there may be", config.FormatSize(g.plan.config.Git.MaxImport)), nil
+		return fmt.Sprintf("the commits cannot be taken: they have more than %s, or all of the run more than %d times as much; git.max_import says how much there may be", config.FormatSize(g.plan.config.Git.MaxImport), maxImports), nil
 	case err != nil:
 		return "", err
 	case code == 127:
@@ -235,14 +258,48 @@ func (g *runGit) bringOut(ctx context.Context, box sandbox.Sandbox, work loop.Wo
 	return "", nil
 }
 
+func (g *runGit) collectEnv() []string {
+	if g.plan.inside() {
+		return append(g.store.CollectEnv(), insideEnv(g.plan.repo.Top)...)
+	}
+	return g.store.CollectEnv()
+}
+
+// maxImports is how often a run may bring as much as one import may be: what an agent
+// makes and drops again stays in the repository for a while.
+const maxImports = 8
+
+// room is how many bytes may still come in.
+func (g *runGit) room() (int64, error) {
+	text, err := os.ReadFile(g.receivedFile())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	received, _ := strconv.ParseInt(string(text), 10, 64) // none yet
+	most := g.plan.config.Git.MaxImport
+	return max(0, min(most, maxImports*most-received)), nil
+}
+
+// receive notes how many bytes came in.
+func (g *runGit) receive(bytes int64) error {
+	text, _ := os.ReadFile(g.receivedFile())
+	received, _ := strconv.ParseInt(string(text), 10, 64)
+	return os.WriteFile(g.receivedFile(), strconv.AppendInt(nil, received+bytes, 10), 0o600)
+}
+
+func (g *runGit) receivedFile() string { return filepath.Join(g.store.Dir, "received") }
+
 // showWorktree brings the checkout that the user opens up to date. What the user did
 // there stays; the branch has the work anyway.
-func (g *runGit) showWorktree(ctx context.Context, commit string) error {
+func (g *runGit) showWorktree(ctx context.Context, found git.Import) error {
 	if g.plan.spec.Git.Workspace != config.WorkspaceWorktree {
 		return nil
 	}
 	dir := git.WorktreePath(g.plan.repo.Top, g.store.Branch)
-	err := g.store.Worktree(ctx, dir, commit)
+	if len(found.Protected) > 0 {
+		return g.run.Append(rundir.EventNote, 0, rundir.Note{Text: fmt.Sprintf("%s stays as it is: the work changes files that programs of yours obey, such as %s; see ralph diff", dir, found.Protected[0])})
+	}
+	err := g.store.Worktree(ctx, dir, found.To)
 	var refused *git.RefusedError
 	if errors.As(err, &refused) {
 		return g.run.Append(rundir.EventNote, 0, rundir.Note{Text: refused.Error()})
@@ -259,7 +316,8 @@ func (g *runGit) CheckOut(ctx context.Context) (loop.Checkout, error) {
 		return place, err
 	}
 	v := g.plan.config.Validation
-	tree, changed, err := g.store.TrustedTree(ctx, commit, v.Trusted, git.CommandFiles(v.Command))
+	scripts := append(git.CommandFiles(v.Command), git.CommandFiles(v.Setup)...)
+	tree, changed, err := g.store.TrustedTree(ctx, commit, v.Trusted, scripts)
 	if err != nil {
 		return place, err
 	}
@@ -271,20 +329,41 @@ func (g *runGit) CheckOut(ctx context.Context) (loop.Checkout, error) {
 		return place, errors.Join(err, place.Close())
 	}
 	place.Commit, place.Trusted = commit, changed
-	place.Launcher, err = g.validator(c)
+	fixed, err := g.fixed(ctx, scripts)
+	if err == nil {
+		place.Launcher, err = g.validator(c, fixed)
+	}
+	if err != nil {
+		err = errors.Join(err, place.Close())
+	}
 	return place, err
+}
+
+// maxFixed is how many files are made read-only one by one.
+const maxFixed = 200
+
+// fixed are the trusted files that are read-only while a validation runs, since what
+// runs there is the agent's. Of too many only those that the command names are.
+func (g *runGit) fixed(ctx context.Context, scripts []string) ([]string, error) {
+	files, err := g.store.TrustedFiles(ctx, g.plan.config.Validation.Trusted, scripts)
+	if err == nil && len(files) > maxFixed {
+		files, err = g.store.TrustedFiles(ctx, nil, scripts)
+	}
+	return files[:min(len(files), maxFixed)], err
 }
 
 // validator starts the sandbox of a validation: the clean checkout in the place of
 // the agent's, and the network that the configuration gives to validations.
-func (g *runGit) validator(c git.Clone) (*launcher, error) {
+func (g *runGit) validator(c git.Clone, fixed []string) (*launcher, error) {
 	network := g.plan.config.ValidationNetwork()
 	policy, err := newPolicy(network)
 	if err != nil {
 		return nil, err
 	}
 	clean := *g.box
+	clean.spec.Own = nil
 	clean.spec.Mounts = append(g.mounts(c), g.box.spec.Mounts[g.box.own:]...)
+	clean.spec.Mounts[0].Protect = append(clean.spec.Mounts[0].Protect, fixed...)
 	clean.spec.Network = networkFor(config.Config{Sandbox: config.Sandbox{Network: network}}, false)
 	return &launcher{plan: g.plan, box: &clean, gates: g.gates, network: network, policy: policy}, nil
 }
@@ -366,6 +445,6 @@ func (w World) openStore(ctx context.Context, reader *rundir.Reader) (*git.Store
 	if err != nil {
 		return nil, spec, fmt.Errorf("opening the repository of run %s: %w", reader.ID(), err)
 	}
-	store, err := git.OpenStore(ctx, storeOptions(reader.Path(), reader.ID(), repo, *spec.Git, cfg.Git))
+	store, err := git.OpenStore(ctx, storeOptions(reader.Path(), reader.ID(), repo, *spec.Git, cfg))
 	return store, spec, err
 }

@@ -33,7 +33,7 @@ func TestRunsLeaveYourFilesAlone(t *testing.T) {
 	l.write("README", "mine, not committed\n")
 	before := l.git("rev-parse", "HEAD")
 	got := l.wants(0, "run", "--branch", "ralph/tidy")
-	if !strings.Contains(got.stderr, "1 uncommitted file is not part of it: README") {
+	if !strings.Contains(got.stderr, "in which 1 file is not as you have it: README") {
 		t.Errorf("the user is told\n%s", got.stderr)
 	}
 	l.check(1)
@@ -206,4 +206,46 @@ func TestTwoRunsAtOnce(t *testing.T) {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+// TestTaskFilesThatWereEdited: what the user has written counts, committed or not.
+func TestTaskFilesThatWereEdited(t *testing.T) {
+	l := newCloneLab(t, `sed -i 's/false/true/' prd.json; cat prd.json`+sayComplete, "")
+	l.write("prd.json", oneStory)
+	l.commit()
+	l.write("prd.json", strings.ReplaceAll(oneStory, `"one"`, `"my own"`))
+	got := l.wants(0, "run")
+	if text := l.brought("prd.json"); !strings.Contains(text, "my own") || !strings.Contains(text, "true") {
+		t.Errorf("the task file on the branch is %s\n%s", text, got.stderr)
+	}
+}
+
+// TestChecksOfABranchThatGoesOn: an agent that cheated in one run is not believed in
+// the next one, which goes on with its branch.
+func TestChecksOfABranchThatGoesOn(t *testing.T) {
+	l := newCloneLab(t, "echo true >a.test"+sayComplete, "trusted = [\"*.test\"]\n")
+	l.write("a.test", "test -e work\n")
+	l.commit()
+	l.write("ralph.toml", "[agent]\nname = \"command\"\ncommand = [\"sh\", \"agent.sh\"]\n[validation]\ncommand = \"sh ./a.test\"\ntrusted = [\"*.test\"]\n")
+	l.commit()
+	l.wants(3, "run", "--max-iterations", "1", "--branch", "ralph/x")
+	got := l.wants(3, "run", "--max-iterations", "1", "--branch", "ralph/x")
+	if !strings.Contains(got.stderr, "checks are trusted as they are in "+strings.TrimSpace(l.git("rev-parse", "--short=12", "HEAD"))) {
+		t.Errorf("the user is told\n%s", got.stderr)
+	}
+}
+
+// TestABrokenGitDirectory is made anew, and the files are committed all the same.
+func TestABrokenGitDirectory(t *testing.T) {
+	for _, how := range []string{"clone", "in-place"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			l := newCloneLab(t, `echo work >work; rm -rf "$(git rev-parse --absolute-git-dir)"/* 2>/dev/null`+sayComplete, "")
+			l.wants(0, "run", "--work", how)
+			l.check(1)
+			if l.brought("work") != "work\n" || l.git("fsck") != "" {
+				t.Error("the work is not home")
+			}
+		})
+	}
 }

@@ -68,6 +68,9 @@ func newPlan(ctx context.Context, w World, opts runOptions) (*plan, error) {
 	if err := p.settle(ctx); err != nil {
 		return nil, err
 	}
+	if err := p.chooseCheckout(); err != nil {
+		return nil, err
+	}
 	if p.spec.Tasks, err = p.findTasks(); err != nil {
 		return nil, err
 	}

@@ -13,10 +13,16 @@ import (
 	"github.com/agent-loop/ralph/internal/wholefile"
 )
 
-// useClone has the loop look at the agent's files where they are.
+// useClone has the loop look at the agent's files where they are, or at copies of
+// those that it must know.
 func (x *execution) useClone(ctx context.Context, work *runGit) error {
 	if x.plan.inPlace() {
 		return nil
+	}
+	if x.plan.inside() {
+		if err := os.MkdirAll(work.box.work, 0o700); err != nil {
+			return fmt.Errorf("making room for the agent's files: %w", err)
+		}
 	}
 	files, err := os.OpenRoot(work.box.work)
 	if err != nil {
@@ -24,6 +30,10 @@ func (x *execution) useClone(ctx context.Context, work *runGit) error {
 	}
 	x.closers = append(x.closers, files.Close)
 	x.loop.Files = files
+	if x.plan.inside() {
+		work.inside = &inside{work: work, files: newMirror(files, x.plan.spec.Project, x.plan.config.Loop.Tasks)}
+		x.loop.Mirror, x.loop.Tree = work.inside.files, nil
+	}
 	tracked, err := work.tracksTasks(ctx, work.store.Base)
 	if err == nil && !tracked {
 		x.shareTasks(x.loop.Project, x.plan.config.Loop.Tasks)
@@ -37,7 +47,7 @@ func (x *execution) shareTasks(project *os.Root, name string) {
 	known, readable := digestOf(project, name)
 	x.loop.Share = func(tasks jsontext.Value) {
 		now, ok := digestOf(project, name)
-		if !readable || !ok || now != known || len(tasks) == 0 {
+		if !readable || !ok || now != known || len(tasks) == 0 || now == sha256.Sum256(tasks) {
 			return
 		}
 		if err := wholefile.Replace(project, name, tasks, 0o644); err != nil {

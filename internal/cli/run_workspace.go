@@ -19,10 +19,11 @@ import (
 // gitSpec is what the spec of a run says about git. A run without one brings no
 // commits home.
 type gitSpec struct {
-	Workspace string `json:"workspace"` // clone, in-place or worktree
-	Branch    string `json:"branch"`    // that the commits go to
-	Base      string `json:"base"`      // the commit that the run began with
-	From      string `json:"from,omitzero"`
+	Workspace string `json:"workspace"`         // clone, in-place or worktree
+	Branch    string `json:"branch"`            // that the commits go to
+	Base      string `json:"base"`              // the commit that the run began with
+	Trusted   string `json:"trusted,omitzero"`  // the commit that checks are taken from; empty: the base
+	Checkout  string `json:"checkout,omitzero"` // inside; empty: a clone has its files in a folder
 }
 
 // inPlace tells whether the agent works on the project's own files.
@@ -41,8 +42,12 @@ func (p *plan) chooseWorkspace(ctx context.Context) error {
 	if err == nil {
 		return p.chooseBranch(ctx, wanted)
 	}
-	if errors.Is(err, git.ErrNone) {
+	var missing *git.MissingError
+	switch {
+	case errors.Is(err, git.ErrNone):
 		return p.withoutGit("the project is no git repository")
+	case wanted == config.WorkspaceInPlace && errors.As(err, &missing):
+		return p.withoutGit("git is not installed")
 	}
 	return err
 }
@@ -76,15 +81,8 @@ func (p *plan) chooseBranch(ctx context.Context, wanted string) error {
 	if err := p.checkBranch(ctx, branch); err != nil {
 		return err
 	}
-	spec := &gitSpec{Workspace: wanted, Branch: branch, From: p.repo.Head()}
-	var err error
-	if spec.Base, err = p.repo.Resolve(ctx, "refs/heads/"+branch); err != nil {
-		return err
-	}
-	if spec.Base != "" {
-		p.notes = append(p.notes, fmt.Sprintf("the branch %s exists; the run goes on with it", branch))
-		spec.From = branch
-	} else if spec.Base, err = p.repo.Resolve(ctx, "HEAD"); err != nil {
+	spec := &gitSpec{Workspace: wanted, Branch: branch}
+	if err := p.chooseBase(ctx, spec); err != nil {
 		return err
 	}
 	missing, err := p.notCommitted(ctx, spec.Base)
@@ -96,6 +94,31 @@ func (p *plan) chooseBranch(ctx context.Context, wanted string) error {
 	}
 	p.spec.Git = spec
 	return p.noteWorkspace(ctx)
+}
+
+// chooseBase decides what the work builds on: a branch that exists, or what is checked
+// out. On a branch that exists an agent may have been at the checks before, so they
+// are those of the commit where it left what is checked out.
+func (p *plan) chooseBase(ctx context.Context, spec *gitSpec) error {
+	head, err := p.repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return err
+	}
+	if spec.Base, err = p.repo.Resolve(ctx, "refs/heads/"+spec.Branch); err != nil {
+		return err
+	}
+	if spec.Base == "" {
+		spec.Base = head
+		return nil
+	}
+	p.notes = append(p.notes, fmt.Sprintf("the branch %s exists; the run goes on with it", spec.Branch))
+	if head == "" {
+		return nil
+	}
+	if spec.Trusted, err = p.repo.Fork(ctx, head, spec.Base); err == nil && spec.Trusted != "" && len(p.config.Validation.Trusted) > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("checks are trusted as they are in %.12s, where %s leaves what you have checked out", spec.Trusted, spec.Branch))
+	}
+	return err
 }
 
 // notCommitted is why there is nothing to clone; empty: there is.
@@ -159,7 +182,7 @@ func (p *plan) noteWorkspace(ctx context.Context) error {
 		return err
 	}
 	if n := left.Changed + left.Untracked; n > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("the agent begins with your last commit; %d uncommitted %s not part of it: %s", n, plural(n, "file is", "files are"), strings.Join(left.Some, ", ")))
+		p.notes = append(p.notes, fmt.Sprintf("the agent begins with your last commit, in which %d %s not as you have %s: %s; commit what it needs", n, plural(n, "file is", "files are"), plural(n, "it", "them"), strings.Join(left.Some, ", ")))
 	}
 	submodules, lfs, err := p.repo.Peculiar(ctx, p.spec.Git.Base)
 	if submodules > 0 {
@@ -193,27 +216,41 @@ func obeyed() []string {
 }
 
 // hostObeys tells whether a program of the host's would execute or obey a path of the
-// repository. A name counts in every folder, since every folder can be opened.
-func hostObeys(cfg config.Config, prefix string) func(string) bool {
-	names := append(workspace.Protected(), obeyed()...)
-	return func(name string) bool {
-		for part := range strings.SplitSeq(name, "/") {
-			if slices.Contains(names, part) {
+// repository: by its name, which counts in every folder, since every folder can be
+// opened, or because a configuration says so. Case does not count, as it does not on
+// many machines.
+func (w World) hostObeys(ctx context.Context, cfg config.Config, repo *git.Repository) (func(string) bool, error) {
+	paths, err := repo.Obeyed(ctx, w.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range cfg.Sandbox.Protect {
+		paths = append(paths, path.Join(repo.Prefix, filepath.ToSlash(p)))
+	}
+	names := map[string]bool{}
+	for _, name := range slices.Concat(workspace.Protected(), obeyed()) {
+		names[git.Fold(name)] = true
+	}
+	return func(path string) bool {
+		path = git.Fold(path)
+		for part := range strings.SplitSeq(path, "/") {
+			if names[part] {
 				return true
 			}
 		}
-		return slices.ContainsFunc(cfg.Sandbox.Protect, func(p string) bool {
-			protected := path.Join(prefix, filepath.ToSlash(p))
-			return name == protected || strings.HasPrefix(name, protected+"/")
+		return slices.ContainsFunc(paths, func(p string) bool {
+			p = git.Fold(p)
+			return path == p || strings.HasPrefix(path, p+"/")
 		})
-	}
+	}, nil
 }
 
 // storeOptions are those of a run's store.
-func storeOptions(runPath, id string, repo *git.Repository, spec gitSpec, cfg config.Git) git.Options {
+func storeOptions(runPath, id string, repo *git.Repository, spec gitSpec, all config.Config) git.Options {
+	cfg := all.Git
 	return git.Options{
-		Dir: filepath.Join(runPath, storeFolder), Repo: repo, Run: id, Branch: spec.Branch, Base: spec.Base,
-		Identity: git.Identity{Name: cfg.Name, Email: cfg.Email}, MaxFile: cfg.MaxFile,
+		Dir: filepath.Join(runPath, storeFolder), Repo: repo, Run: id, Branch: spec.Branch, Base: spec.Base, Trusted: spec.Trusted,
+		Identity: git.Identity{Name: cfg.Name, Email: cfg.Email}, MaxFile: cfg.MaxFile, MaxTree: limits(all.Sandbox.Resources).Disk,
 	}
 }
 
@@ -228,7 +265,7 @@ const (
 // removeClone removes what the agent worked on. What came home stays.
 func removeClone(runPath string) error {
 	var errs []error
-	for _, name := range []string{privateFolder, workFolder, verifyFolder} { // one without the first is none
+	for _, name := range []string{privateFolder, workFolder, verifyFolder, keptFile, keptFile + ".new", filesFolder} { // one without the first is none
 		errs = append(errs, removeTree(filepath.Join(runPath, name)))
 	}
 	return errors.Join(errs...)

@@ -18,6 +18,7 @@ type workOf struct {
 	spec   runSpec
 	config config.Config
 	store  *git.Store
+	obeys  func(path string) bool // programs of the user's would obey it
 }
 
 // openWork opens the work of the run that is meant.
@@ -40,7 +41,19 @@ func (h *workOf) fill(ctx context.Context, w World) (err error) {
 	if h.store, h.spec, err = w.openStore(ctx, h.reader); err != nil {
 		return err
 	}
-	h.config, _, err = config.Restore(h.spec.Settings, w.Getenv, nil)
+	if h.config, _, err = config.Restore(h.spec.Settings, w.Getenv, nil); err != nil {
+		return err
+	}
+	h.obeys, err = w.hostObeys(ctx, h.config, h.store.Repo)
+	return err
+}
+
+// catchUp moves a branch that was held back while somebody had it checked out.
+func (h *workOf) catchUp(ctx context.Context, w World) error {
+	held, err := h.store.Publish(ctx)
+	if held != "" {
+		fmt.Fprintln(w.Err, "ralph: note: your branch was not moved:", visible(held))
+	}
 	return err
 }
 
@@ -59,9 +72,9 @@ func (h *workOf) inPlace() bool { return h.spec.Git.Workspace == config.Workspac
 
 // obeyed are the paths among some that programs of the user's would obey.
 func (h *workOf) obeyed(paths []string) []string {
-	obeys, found := hostObeys(h.config, h.store.Repo.Prefix), []string{}
+	found := []string{}
 	for _, path := range paths {
-		if obeys(path) {
+		if h.obeys(path) {
 			found = append(found, path)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 // Git says where the agent's commits are made and what becomes of them.
 type Git struct {
 	Workspace string // one of the Workspace words
+	Checkout  string // one of the Checkout words: where the files of a clone are
 	Branch    string // the branch of a run's commits; {run} stands for the run's id
 	Name      string // who the agent's commits are by
 	Email     string
@@ -34,6 +35,10 @@ const (
 	WorkspaceInPlace  = "in-place" // the agent writes to the user's own files
 	WorkspaceWorktree = "worktree"
 
+	CheckoutAuto   = "auto"   // as the engine prefers
+	CheckoutFolder = "folder" // in a folder of the run, which the sandbox mounts
+	CheckoutInside = "inside" // in the sandbox's own file system
+
 	CommitAuto  = "auto"  // what the agent leaves uncommitted is committed after an iteration
 	CommitAgent = "agent" // only the agent commits
 
@@ -55,6 +60,7 @@ const (
 func defaultGit() Git {
 	return Git{
 		Workspace: WorkspaceAuto,
+		Checkout:  CheckoutAuto,
 		Branch:    "ralph/{run}",
 		Name:      "Ralph Loop",
 		Email:     "ralph@localhost",
@@ -74,6 +80,8 @@ func gitKeys() []field {
 	return []field{
 		at("git.workspace", "where the agent works: a clone, a worktree, or your own files", oneOf(WorkspaceAuto, WorkspaceClone, WorkspaceInPlace, WorkspaceWorktree),
 			func(c *Config) *string { return &c.Git.Workspace }, noWeakerWorkspace),
+		at("git.checkout", "where the files of a clone are: in a folder, or in the sandbox's own file system", oneOf(CheckoutAuto, CheckoutFolder, CheckoutInside),
+			func(c *Config) *string { return &c.Git.Checkout }, free),
 		at("git.branch", "the branch of a run's commits; {run} is the run's id", text(aBranch),
 			func(c *Config) *string { return &c.Git.Branch }, usersOnly),
 		at("git.name", "who the agent's commits are by", text(anIdentity),

@@ -85,6 +85,7 @@ allowed = ["github.com"]
 
 [git]
 workspace = "clone"                # auto | clone | in-place | worktree
+checkout = "inside"                # auto | folder | inside
 branch = "ralph/{run}"
 name = "The Loop"
 email = "loop@acme.example"
@@ -131,7 +132,7 @@ func TestFullFile(t *testing.T) {
 			Network: Reach{Policy: PolicyAllowlist, Allowed: []string{"github.com"}},
 		},
 		Git: Git{
-			Workspace: WorkspaceClone, Branch: "ralph/{run}", Name: "The Loop", Email: "loop@acme.example", Commit: CommitAgent, Objects: ObjectsCopy,
+			Workspace: WorkspaceClone, Checkout: CheckoutInside, Branch: "ralph/{run}", Name: "The Loop", Email: "loop@acme.example", Commit: CommitAgent, Objects: ObjectsCopy,
 			Protected: []string{"main", "master", "trunk", "release/*", "deploy"}, Remote: "origin", MaxImport: 64 << 20, MaxFile: 1 << 20,
 		},
 		Run:    Run{Folder: ".ralph/runs"},

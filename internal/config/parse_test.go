@@ -144,7 +144,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"unknown workspace", "[git]\nworkspace = \"inplace\"",
 			`ralph.toml:2: git.workspace: must be one of "auto", "clone", "in-place", "worktree", not "inplace"; did you mean "in-place"?`},
 		{"misspelt key of git", "[git]\nprotected = [\"main\"]",
-			`ralph.toml:2: unknown key "protected" in [git]; there are workspace, branch, name, email, commit, objects, protected_branches, push, remote, sign, max_import, max_file`},
+			`ralph.toml:2: unknown key "protected" in [git]; there are workspace, checkout, branch, name, email, commit, objects, protected_branches, push, remote, sign, max_import, max_file`},
 		{"too small an import", "[git]\nmax_import = \"1k\"",
 			`ralph.toml:2: git.max_import: a limit of "1k" is too small: the least is 1m`},
 		{"too large a file", "[git]\nmax_file = \"2t\"",

@@ -169,6 +169,7 @@ func TestProjectMayOnlyTighten(t *testing.T) {
 		{`git.name = "A"`, `git.name = "B"`, "git.name", `"B"`, ""},
 		{`git.email = "a@a.example"`, `git.email = "b@b.example"`, "git.email", `"b@b.example"`, ""},
 		{`git.commit = "agent"`, `git.commit = "auto"`, "git.commit", `"auto"`, ""},
+		{`git.checkout = "folder"`, `git.checkout = "inside"`, "git.checkout", `"inside"`, ""},
 		{"", `git.objects = "copy"`, "git.objects", `"copy"`, ""},
 		{`git.objects = "copy"`, `git.objects = "share"`, "git.objects", `"copy"`, `git.objects = "share" is not used, "copy" stays: ` + user},
 		{"", `git.protected_branches = ["deploy", "main"]`, keyBranches, `["main", "master", "trunk", "release/*", "deploy"]`, ""},

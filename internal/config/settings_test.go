@@ -75,6 +75,7 @@ var candidates = map[string][]string{
 	"git.branch":     {"ralph/{run}", "loop"},
 	"git.name":       {"Ralph Loop", "É. O'Neil"},
 	"git.email":      {"ralph@localhost", "loop@acme.example"},
+	"git.checkout":   {CheckoutAuto, CheckoutFolder, CheckoutInside},
 	"git.commit":     {CommitAuto, CommitAgent},
 	"git.objects":    {ObjectsShare, ObjectsCopy},
 	keyBranches:      {"", "main|stable-?", "release/**|main"},

@@ -116,14 +116,28 @@ func TestApplySquash(t *testing.T) {
 
 // What the user has changed elsewhere stays: staged, unstaged and untracked.
 func TestApplyKeepsOtherChanges(t *testing.T) {
-	for _, squash := range []bool{false, true} {
-		r := newRig(t, `echo s >staged && echo u >unstaged && git add -A && git commit -qm more`)
-		tip := r.work(`echo agent >agent; echo more >>README`)
-		r.sh(r.user, `echo changed >staged && git add staged && echo changed >unstaged && rm src/a.go && echo new >untracked; touch -d '1 hour ago' README`) // not a change
-		r.mustApply(git.Apply{Commit: tip, Squash: squash})
-		if is := r.sh(r.user, `git status --porcelain -- staged unstaged src untracked; cat staged unstaged agent`); is != "D src/a.go\nM  staged\n M unstaged\n?? untracked\nchanged\nchanged\nagent" {
-			t.Errorf("squash %v: the work tree is\n%s", squash, is)
-		}
+	r := newRig(t, `echo s >staged && echo u >unstaged && git add -A && git commit -qm more`)
+	tip := r.work(`echo agent >agent; echo more >>README`)
+	r.sh(r.user, `echo changed >staged && git add staged && echo changed >unstaged && rm src/a.go && echo new >untracked; touch -d '1 hour ago' README`) // not a change
+	r.mustApply(git.Apply{Commit: tip})
+	if is := r.sh(r.user, `git status --porcelain -- staged unstaged src untracked; cat staged unstaged agent`); is != "D src/a.go\nM  staged\n M unstaged\n?? untracked\nchanged\nchanged\nagent" {
+		t.Errorf("the work tree is\n%s", is)
+	}
+}
+
+// What is staged is not mixed with what an agent did; the rest stays, also when that is
+// taken back.
+func TestSquashAndOtherChanges(t *testing.T) {
+	r := newRig(t, `echo u >unstaged && git add -A && git commit -qm more`)
+	tip := r.work(`echo agent >agent; echo more >>README`)
+	r.sh(r.user, `echo changed >unstaged && echo new >untracked && echo mine >mine && git add mine`)
+	if _, err := r.apply(git.Apply{Commit: tip, Squash: true}); err == nil || !strings.Contains(err.Error(), "staged changes") {
+		t.Errorf("with something staged: %v", err)
+	}
+	r.sh(r.user, `git commit -qm mine`)
+	r.mustApply(git.Apply{Commit: tip, Squash: true})
+	if is := r.sh(r.user, `git status --porcelain; git reset -q --merge; git status --porcelain; cat unstaged mine`); is != "M  README\nA  agent\n M unstaged\n?? untracked\n M unstaged\n?? untracked\nchanged\nmine" {
+		t.Errorf("the work tree is\n%s", is)
 	}
 }
 

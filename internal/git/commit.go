@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -52,13 +53,25 @@ func parseIdentity(text string) (who, when string) {
 	return text[:i+1], text[i+2:]
 }
 
+// zones are those that there are.
+var zones = regexp.MustCompile(`^[+-](0[0-9]|1[0-4])[0-5][0-9]$`)
+
+// possible is a time in a zone that git writes as it reads it.
+func possible(when string) string {
+	seconds, zone, _ := strings.Cut(when, " ")
+	if !zones.MatchString(zone) {
+		zone = "+0000"
+	}
+	return seconds + " " + zone
+}
+
 // write writes a commit anew, by the run's identity.
 func (q *quarantine) write(ctx context.Context, c commit) (string, error) {
 	args := []string{"commit-tree", c.tree}
 	for _, parent := range c.parents {
 		args = append(args, "-p", parent)
 	}
-	env := append(q.Identity.env(""), "GIT_AUTHOR_DATE=@"+c.written, "GIT_COMMITTER_DATE=@"+c.made)
+	env := append(q.Identity.env(""), "GIT_AUTHOR_DATE=@"+possible(c.written), "GIT_COMMITTER_DATE=@"+possible(c.made))
 	if q.Sign != nil {
 		args, env = append(args, "-S"), append(env, q.Sign.env()...)
 	}

@@ -146,6 +146,9 @@ func hasTrailer(line, name string) bool {
 	return ok && strings.EqualFold(strings.TrimSpace(key), name)
 }
 
+// trailerKey is what the name of a trailer is made of.
+const trailerKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
+
 // endsInTrailers tells whether the last paragraph of a message, which is not its
 // first, is made of trailers.
 func endsInTrailers(text string) bool {
@@ -155,6 +158,6 @@ func endsInTrailers(text string) bool {
 	}
 	return !slices.ContainsFunc(strings.Split(strings.TrimSpace(text[i:]), "\n"), func(line string) bool {
 		key, _, ok := strings.Cut(line, ": ")
-		return !ok || key == "" || strings.ContainsAny(key, " \t")
+		return !ok || strings.Trim(key, trailerKey) != "" || key == ""
 	})
 }

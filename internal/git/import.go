@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -29,6 +30,7 @@ const (
 	importTimeout = 5 * time.Minute
 	maxCommits    = 10_000 // of one import
 	maxObjects    = 2_000_000
+	allocMore     = 16 << 20 // that git may use at once beside the largest file
 )
 
 // Import takes what the command of Collect printed in iteration n, which may be
@@ -86,13 +88,14 @@ func (q *quarantine) remove() { _ = os.RemoveAll(q.dir) }
 // call is a git that writes to the quarantine and reads the store as well.
 func (q *quarantine) call(args ...string) call {
 	c := q.Store.call(args...)
-	c.env = []string{"GIT_OBJECT_DIRECTORY=" + q.dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + q.Objects()}
+	c.env = objectEnv(q.dir, q.Objects())
 	return c
 }
 
 // take unpacks a pack into the quarantine and has every object checked.
 func (q *quarantine) take(ctx context.Context, pack io.Reader) error {
-	c := q.call("index-pack", "--stdin", "--fix-thin", "--strict", "--threads=2")
+	c := q.call("index-pack", "--stdin", "--fix-thin", "--strict", "--threads=1")
+	c.env = append(c.env, fmt.Sprintf("GIT_ALLOC_LIMIT=%d", q.MaxFile+allocMore))
 	c.stdin, c.stdout = pack, io.Discard
 	return hostile(q.git.run(ctx, c))
 }
@@ -133,6 +136,12 @@ func (q *quarantine) admit(ctx context.Context, tip string, n int, protected fun
 	}
 	found := Import{From: home}
 	if err := q.checkNames(ctx, tip, protected, &found); err != nil {
+		return Import{}, err
+	}
+	if err := q.checkSize(ctx, tip); err != nil {
+		return Import{}, err
+	}
+	if err := q.checkPast(ctx, tip); err != nil {
 		return Import{}, err
 	}
 	if err := q.conform(ctx, tip, n, &found); err != nil {
@@ -184,6 +193,26 @@ func (q *quarantine) checkObjects(ctx context.Context, tip string) error {
 	return nil
 }
 
+// checkSize makes sure that a checkout fits on the disk: the same object can be many
+// files.
+func (q *quarantine) checkSize(ctx context.Context, tip string) error {
+	if q.MaxTree <= 0 {
+		return nil
+	}
+	out, err := q.git.output(ctx, q.call("ls-tree", "-r", "--full-tree", "--format=%(objectsize)", tip))
+	if err != nil {
+		return hostile(err)
+	}
+	total := int64(0)
+	for line := range strings.Lines(string(out)) {
+		size, _ := strconv.ParseInt(strings.TrimSpace(line), 10, 64) // a submodule has none
+		if total += size; total > q.MaxTree {
+			return bad("the files of %s have more than %d bytes together", short(tip), q.MaxTree)
+		}
+	}
+	return nil
+}
+
 // descends makes sure that the work builds on the base: a history without it would
 // have nothing in common with the user's.
 func (q *quarantine) descends(ctx context.Context, tip string) error {
@@ -197,7 +226,7 @@ func (q *quarantine) descends(ctx context.Context, tip string) error {
 
 func (q *quarantine) countFiles(ctx context.Context, from, to string) (int, error) {
 	out, err := q.git.output(ctx, q.call("diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to))
-	return strings.Count(string(out), "\x00"), err
+	return strings.Count(string(out), "\x00"), hostile(err)
 }
 
 // keep moves what is reachable from the tips into the store. Whatever else was in

@@ -50,3 +50,23 @@ Ralph-Run: other' --author 'Linus <l@example.com>'`)
 		t.Errorf("parent %s, want %s", parent, got.To)
 	}
 }
+
+// Names that are refused are refused in every commit, since a person may go back to any.
+func TestNamesOfThePast(t *testing.T) {
+	for _, test := range []struct{ name, script, why string }{
+		{"a backslash", `echo x >'a\b' && git add -A && git commit -qm bad && git rm -q 'a\b' && git commit -qm better`, "backslash"},
+		{"case", `mkdir AA aa && echo 1 >AA/f && echo 2 >aa/f && git add -A && git commit -qm bad && git rm -rq AA && git commit -qm better`, "one where case does not count"},
+		{"case, with a file of the base", `echo x >readme && git add -A && git commit -qm bad && git rm -q readme && git commit -qm better`, "one where case does not count"},
+		{"another case after another", `echo x >one && git add -A && git commit -qm one && git mv one ONE && git commit -qm two`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.agent("1", test.script)
+			_, err := r.bring(1)
+			if test.why == "" && err != nil || test.why != "" && (err == nil || !strings.Contains(err.Error(), test.why)) {
+				t.Errorf("got %v, want %q", err, test.why)
+			}
+		})
+	}
+}

@@ -45,6 +45,79 @@ func (q *quarantine) checkNames(ctx context.Context, tip string, protected func(
 	return q.checkCollisions(ctx, tip, fresh)
 }
 
+// maxSuspects is how many commits are looked through one by one.
+const maxSuspects = 500
+
+// checkPast refuses names of commits before the last one, which a person may look at
+// or go back to as well.
+func (q *quarantine) checkPast(ctx context.Context, tip string) error {
+	commits, err := q.newCommits(ctx, tip)
+	if err != nil || len(commits) < 2 {
+		return err
+	}
+	c := q.call("diff-tree", "--stdin", "--no-commit-id", "-m", "-r", "-z", "--no-renames", "--ignore-submodules=none", "--raw")
+	c.stdin = strings.NewReader(strings.Join(commits, "\n") + "\n")
+	changed, err := q.diffTree(ctx, c)
+	if err != nil {
+		return err
+	}
+	fresh := map[string]bool{}
+	for _, e := range changed {
+		if e.mode == "000000" {
+			continue
+		}
+		if err := checkName(e.path); err != nil {
+			return err
+		}
+		fresh[e.path] = true
+	}
+	suspect, err := q.mayCollide(ctx, fresh)
+	if err != nil || !suspect {
+		return err
+	}
+	if len(commits) > maxSuspects {
+		return bad("paths of theirs are one where case does not count, in one of %d commits", len(commits))
+	}
+	for _, commit := range commits {
+		if err := q.checkCollisions(ctx, commit, fresh); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayCollide tells whether paths would be one where case does not count, if all of them
+// and those of the base were there at the same time.
+func (q *quarantine) mayCollide(ctx context.Context, fresh map[string]bool) (bool, error) {
+	out, err := q.git.output(ctx, q.call("ls-tree", "-r", "-z", "--full-tree", "--name-only", q.Base))
+	if err != nil {
+		return false, err
+	}
+	seen := map[string]string{}
+	for path := range strings.SplitSeq(string(out), "\x00") {
+		see(seen, path)
+	}
+	for path := range fresh {
+		if !see(seen, path) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// see notes a path and the folders above it, and tells whether none of them was there
+// in another spelling.
+func see(seen map[string]string, path string) bool {
+	for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '/') {
+		folded := foldPath(path[:end])
+		if other, there := seen[folded]; there {
+			return other == path[:end]
+		}
+		seen[folded] = path[:end]
+	}
+	return true
+}
+
 // checkName refuses a path that cannot be shown or written everywhere.
 func checkName(path string) error {
 	switch {

@@ -44,12 +44,19 @@ func (r *Repository) hasLoose() bool {
 func (s *Store) packBase(ctx context.Context, flags ...string) error {
 	return s.Repo.with(func(v *view) error {
 		c := v.call(slices.Concat([]string{"pack-objects", "--quiet", "--revs", "--delta-base-offset"}, flags, []string{filepath.Join(s.Objects(), "pack", "pack")})...)
+		c.env = objectEnv(s.Objects(), filepath.Join(s.Repo.Common, "objects"))
 		c.stdin, c.stdout = strings.NewReader(s.Base+"\n"), io.Discard
 		if err := s.git.run(ctx, c); err != nil {
 			return fmt.Errorf("taking the history of %s: %w", short(s.Base), err)
 		}
 		return nil
 	})
+}
+
+// objectEnv has a git write objects to one folder, where its temporary files are as
+// well, and read those of another too.
+func objectEnv(own, other string) []string {
+	return []string{"GIT_OBJECT_DIRECTORY=" + own, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(other)}
 }
 
 // whole tells whether the base's history and its files are there. Old files are

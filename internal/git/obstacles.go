@@ -43,7 +43,7 @@ func (a *applying) checkProtected(ctx context.Context, base string) error {
 		return nil
 	}
 	slices.Sort(paths)
-	return refuse(a.Name, "it changes files that programs on this machine obey: "+list(slices.Compact(paths)), "look at them with ralph diff, then pass --allow-protected")
+	return refuse("", a.Name+" changes files that programs on this machine obey: "+list(slices.Compact(paths)), "look at them with ralph diff, then pass --allow-protected")
 }
 
 // check finds all that stands in the way before anything is touched.
@@ -106,10 +106,26 @@ func (a *applying) refresh(ctx context.Context) error {
 	return err
 }
 
+// checkStaged refuses to stage changes beside others: nobody could part them again.
+func (a *applying) checkStaged(ctx context.Context) error {
+	if !a.Squash {
+		return nil
+	}
+	err := a.git.run(ctx, a.inTree("diff-index", "--cached", "--quiet", "--ignore-submodules=none", a.from))
+	var failed *CommandError
+	if errors.As(err, &failed) && failed.Code == 1 {
+		return refuse("", "you have staged changes, which would be mixed with those of "+a.Name, "commit them, or git restore --staged .")
+	}
+	return err
+}
+
 // checkLocal refuses to touch files that the user has changed, and to overwrite ones
 // that git does not know. Ignored files count as well: they are the ones that nobody
 // has a copy of.
 func (a *applying) checkLocal(ctx context.Context) error {
+	if err := a.checkStaged(ctx); err != nil {
+		return err
+	}
 	local, err := a.localChanges(ctx)
 	if err != nil {
 		return err
@@ -121,14 +137,14 @@ func (a *applying) checkLocal(ctx context.Context) error {
 		}
 	}
 	if len(dirty) > 0 {
-		return refuse(a.repo.Top, "it has changes of yours in files that "+a.Name+" changes: "+list(dirty), "commit or stash them")
+		return refuse("", a.Name+" changes files that you have changed: "+list(dirty), "commit or stash them")
 	}
 	inWay, err := a.inTheWay(ctx)
 	if err != nil {
 		return err
 	}
 	if len(inWay) > 0 {
-		return refuse(a.repo.Top, "it has files that git does not know where "+a.Name+" adds some: "+list(inWay), "move them away, or commit them")
+		return refuse("", "files that git does not know are in the way: "+list(inWay), "move them away, or commit them")
 	}
 	return nil
 }
@@ -164,8 +180,8 @@ func (a *applying) inTheWay(ctx context.Context) ([]string, error) {
 	}
 	var found []string
 	for _, c := range a.changed {
-		if c.kind != 'A' || tracked[c.path] {
-			continue
+		if c.kind != 'T' && (c.kind != 'A' || tracked[c.path]) {
+			continue // a submodule becomes a file by T, and goes with all that is in it
 		}
 		other, err := occupied(a.repo.Top, c.path, tracked)
 		if err != nil {

@@ -43,7 +43,9 @@ func (s *Store) deliver(ctx context.Context, v *view, tip string) error {
 	if there != "" {
 		without = append(without, there)
 	}
-	if err := s.pack(ctx, s.call(), filepath.Join(s.Repo.Common, "objects/pack"), []string{tip}, without); err != nil {
+	c := s.call()
+	c.env = objectEnv(filepath.Join(s.Repo.Common, "objects"), s.Objects())
+	if err := s.pack(ctx, c, filepath.Join(s.Repo.Common, "objects/pack"), []string{tip}, without); err != nil {
 		return err
 	}
 	return v.update(ctx, s.Identity, s.runRef(), tip, there)
@@ -63,8 +65,11 @@ func (s *Store) move(ctx context.Context, v *view, tip string) (held string, err
 	if was == "" && is != "" {
 		was = s.Base // it was there before the run
 	}
-	if is != was {
-		return fmt.Sprintf("the branch %s was moved by somebody else", s.Branch), nil
+	switch {
+	case is != was && is == "":
+		return fmt.Sprintf("the branch %s was deleted; git branch %s %s brings it back", s.Branch, s.Branch, s.runRef()), nil
+	case is != was:
+		return fmt.Sprintf("the branch %s was moved by somebody else; the work is at %s", s.Branch, s.runRef()), nil
 	}
 	if tip == s.Base && is == "" {
 		return "", nil // nothing was done yet

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -43,47 +45,53 @@ func (r *Repository) Push(ctx context.Context, o Push) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, pushTimeout, fmt.Errorf("pushing took longer than %v", pushTimeout))
 	defer cancel()
 	return r.with(func(v *view) error {
-		if err := v.checkDefault(ctx, o); err != nil {
+		user, err := v.userConfig(ctx, o.Getenv)
+		if err != nil {
 			return err
 		}
-		return v.push(ctx, o, address)
+		env, err := user.pushEnv(ctx, o.Getenv)
+		if err != nil {
+			return err
+		}
+		if err := v.checkDefault(ctx, o, address, env); err != nil {
+			return err
+		}
+		return v.push(ctx, o, address, env)
 	})
 }
 
-// checkDefault refuses the remote's default branch, as far as the repository knows it.
-func (v *view) checkDefault(ctx context.Context, o Push) error {
-	prefix := "refs/remotes/" + o.Remote + "/"
-	to, err := v.git.line(ctx, v.call("symbolic-ref", "--quiet", prefix+"HEAD"))
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
-		return nil
-	}
+// checkDefault refuses the remote's default branch, as the remote itself says.
+func (v *view) checkDefault(ctx context.Context, o Push, address string, env []string) error {
+	c := v.call("ls-remote", "--symref", "--", address, "HEAD")
+	c.env = env
+	said, err := v.runFor(ctx, c)
 	if err != nil {
-		return err
+		return pushFailed(o, address, said, err)
 	}
-	if to == prefix+o.Branch {
+	if strings.HasPrefix(said, "ref: refs/heads/"+o.Branch+"\t") {
 		return refuse("the branch "+o.Branch, "it is the default branch of "+o.Remote+": ralph does not push to it", "push to a branch of the run's own")
 	}
 	return nil
 }
 
 // push runs the git that pushes.
-func (v *view) push(ctx context.Context, o Push, address string) error {
-	user, err := v.userConfig(ctx, o.Getenv)
-	if err != nil {
-		return err
-	}
-	env, err := user.pushEnv(ctx, o.Getenv)
-	if err != nil {
-		return err
-	}
-	c := v.call("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--", address, o.Commit+":refs/heads/"+o.Branch)
+func (v *view) push(ctx context.Context, o Push, address string, env []string) error {
+	c := v.call("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--receive-pack="+receiver(address), "--", address, o.Commit+":refs/heads/"+o.Branch)
 	c.env = env
 	said, err := v.runFor(ctx, c)
 	if err != nil {
 		return pushFailed(o, address, said, err)
 	}
 	return nil
+}
+
+// receiver is the program that takes the commits. That of a folder runs here, where
+// its hooks would, too.
+func receiver(address string) string {
+	if filepath.IsAbs(address) || strings.HasPrefix(address, "file://") {
+		return "git -c core.hooksPath=" + os.DevNull + " -c receive.autogc=false receive-pack"
+	}
+	return "git-receive-pack"
 }
 
 // pushGrace is how long a push that was ended may take to end.

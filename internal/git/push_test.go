@@ -39,15 +39,18 @@ func (r *rig) push(o git.Push) error {
 
 // One branch arrives, at exactly the commit, by whatever the address is.
 func TestPush(t *testing.T) {
-	for name, address := range map[string]func(remote, user string) string{
-		"path":     func(remote, _ string) string { return remote },
-		"file":     func(remote, _ string) string { return "file://" + remote },
-		"relative": func(remote, user string) string { rel, _ := filepath.Rel(user, remote); return rel },
+	for name, address := range map[string]func(remote string) string{
+		"path": func(remote string) string { return remote },
+		"file": func(remote string) string { return "file://" + remote },
+		"with a hook that would run": func(remote string) string {
+			must(t, os.WriteFile(filepath.Join(remote, "hooks/update"), []byte("#!/bin/sh\nexit 1\n"), 0o755))
+			return remote
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, remote, tip := pushRig(t)
-			r.sh(r.user, `git tag v1 `+tip+`; git config push.followTags true; git config remote.origin.url `+address(remote, r.user))
+			r.sh(r.user, `git tag v1 `+tip+`; git config push.followTags true; git config remote.origin.url `+address(remote))
 			must(t, r.push(git.Push{Commit: tip, Protected: []string{"main", "release/*"}}))
 			must(t, r.push(git.Push{Commit: tip})) // again: no harm
 			if refs := r.sh(remote, `git for-each-ref --format='%(refname) %(objectname)'`); refs != "refs/heads/main "+r.base+"\nrefs/heads/"+branch+" "+tip {
@@ -74,7 +77,7 @@ func TestPushRefuses(t *testing.T) {
 		why   string
 	}{
 		"a protected branch":     {o: git.Push{Branch: "release/1", Protected: []string{"main", "release/*"}}, why: "protected"},
-		"the default branch":     {setup: `git remote set-head origin main`, o: git.Push{Branch: "main"}, why: "default branch"},
+		"the default branch":     {o: git.Push{Branch: "main"}, why: "default branch"},
 		"a flag for a branch":    {o: git.Push{Branch: "--mirror"}, why: "begins with -"},
 		"no remote":              {o: git.Push{Remote: "upstream"}, why: "no address"},
 		"a flag for a remote":    {o: git.Push{Remote: "--all"}, why: "cannot be a remote"},
@@ -82,9 +85,9 @@ func TestPushRefuses(t *testing.T) {
 		"several push addresses": {setup: `git config --add remote.origin.pushurl /a; git config --add remote.origin.pushurl /b`, why: "2 addresses"},
 		"newer commits there":    {setup: `git switch -q -c x && echo x >x && git add x && git commit -qm x && git push -q origin x:ralph/r1`, why: "commits that this run does not have"},
 		"other history there":    {setup: `git switch -q --orphan x && echo x >x && git add x && git commit -qm x && git push -q origin x:ralph/r1; git switch -q main; git branch -D x; git reflog expire --expire=now --all; git gc -q --prune=now`, why: "commits that this run does not have"},
-		"a hook over there":      {setup: `printf '#!/bin/sh\nexit 1\n' >"$(git config remote.origin.url)/hooks/update"; chmod +x "$(git config remote.origin.url)/hooks/update"`, why: "hook declined"},
-		"the work tree itself":   {setup: `git config remote.origin.url .`, why: "itself"},
-		"a folder in it":         {setup: `git init -q --bare evil.git; git config remote.origin.url ./evil.git`, why: "itself"},
+		"a folder beside it":     {setup: `git init -q --bare ../evil.git; git config remote.origin.url ../evil.git`, why: "beside the repository"},
+		"the work tree itself":   {setup: `git config remote.origin.url "$PWD"`, why: "itself"},
+		"a folder in it":         {setup: `git init -q --bare evil.git; git config remote.origin.url "$PWD/evil.git"`, why: "itself"},
 		"one by a link":          {setup: `git init -q --bare evil.git; ln -s "$PWD/evil.git" "$HOME/l"; git config remote.origin.url "$HOME/l"`, why: "itself"},
 		"one in a file address":  {setup: `git init -q --bare evil.git; git config remote.origin.url "file://$PWD/%65vil.git"`, why: "itself"},
 	} {
@@ -148,7 +151,7 @@ func TestPushTrustsTheUserAlone(t *testing.T) {
 	}
 }
 
-// The user's ssh is called as the user says. There is no ssh server here: a program
+// The user's ssh is called as the user says, first to ask for the default branch. There is no ssh server here: a program
 // that notes how it was called stands for ssh.
 func TestPushCallsTheUsersSSH(t *testing.T) {
 	r, _, tip := pushRig(t)
@@ -170,7 +173,7 @@ func TestPushCallsTheUsersSSH(t *testing.T) {
 		}
 		err := r.push(git.Push{Commit: tip, Getenv: with(env, more)})
 		said, _ := os.ReadFile(noted)
-		if err == nil || !strings.Contains(string(said), "u@host.example git-receive-pack 'repo.git'|/sock|0") {
+		if err == nil || !strings.Contains(string(said), "u@host.example git-upload-pack 'repo.git'|/sock|0") {
 			t.Errorf("%s: ssh was called with %q, %v", name, said, err)
 		}
 		if batch := strings.Contains(string(said), "-oBatchMode=yes"); batch != (name == "ssh") {

@@ -23,6 +23,8 @@ func CheckBranch(name string) error {
 		return bad("git means something else by it")
 	case strings.HasPrefix(name, "-"):
 		return bad("it begins with -")
+	case strings.HasPrefix(name, "refs/"):
+		return bad("it is the name of a ref; leave refs/heads/ out")
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }):
 		return bad("it has a space or a control character in it")
 	case strings.ContainsAny(name, `~^:?*[\`):
@@ -45,9 +47,10 @@ func CheckBranch(name string) error {
 const maxBranch = 200
 
 // MatchBranch tells whether one of the patterns names a branch. A * stands for
-// anything, slashes too, and a ? for one character.
+// anything, slashes too, and a ? for one character. Case does not count: on many file
+// systems two branches that differ in nothing else are one.
 func MatchBranch(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(strings.ToLower(p), strings.ToLower(name)) })
 }
 
 func matches(pattern, name string) bool {

@@ -67,7 +67,10 @@ func checkAddress(top, name, address string) (string, error) {
 	case colon >= 0 && (slash < 0 || colon < slash):
 		return checkHost(no, address[:colon], address) // user@host:path
 	}
-	return checkFolder(top, no, absolute(top, address))
+	if !filepath.IsAbs(address) {
+		return no("it is a folder beside the repository, whose hooks may have come with it; name it by its whole path")
+	}
+	return checkFolder(top, no, address)
 }
 
 func checkServer(no func(string) (string, error), protocol, address string) (string, error) {

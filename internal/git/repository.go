@@ -18,7 +18,12 @@ type RefusedError struct {
 	What, Why, Fix string
 }
 
-func (e *RefusedError) Error() string { return e.What + " cannot be used: " + e.Why }
+func (e *RefusedError) Error() string {
+	if e.What == "" {
+		return e.Why
+	}
+	return e.What + " cannot be used: " + e.Why
+}
 
 // Hint is what to do next.
 func (e *RefusedError) Hint() string { return e.Fix }
@@ -123,6 +128,10 @@ func (r *Repository) follow(ctx context.Context) error {
 			return refuse(r.Dir, "it does not say which repository it belongs to", "git worktree repair")
 		}
 		r.Common = absolute(r.Dir, common)
+		all := filepath.Join(r.Common, "worktrees")
+		if !isRealFolder(all) || !isRealFolder(r.Dir) || !samePath(filepath.Dir(r.Dir), all) {
+			return refuse(file, "the repository that it leads to, "+r.Common+", does not know of it", "git worktree repair, or clone the repository again")
+		}
 		return nil
 	}
 	r.Common = r.Dir
@@ -149,6 +158,9 @@ func (r *Repository) check(ctx context.Context) error {
 	}
 	if exists(filepath.Join(r.Common, "objects/info/alternates")) {
 		return refuse(r.Common, "it borrows objects from another repository", "git repack -a -d, then remove .git/objects/info/alternates")
+	}
+	if err := r.checkPlain(); err != nil {
+		return err
 	}
 	r.shallow = exists(filepath.Join(r.Common, "shallow"))
 	return r.checkFormat(ctx)

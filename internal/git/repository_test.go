@@ -32,6 +32,17 @@ func TestOpen(t *testing.T) {
 		{"objects of another repository, by a link", `rm -rf .git/objects && ln -s "$OTHER/.git/objects" .git/objects`, ".", "link or no folder", ""},
 		{"packs of another repository, by a link", `rm -rf .git/objects/pack && ln -s "$OTHER/.git/objects/pack" .git/objects/pack`, ".", "link or no folder", ""},
 		{"refs of another repository, by a link", `rm -rf .git/refs && ln -s "$OTHER/.git/refs" .git/refs`, ".", "link or no folder", ""},
+		{"an admin folder of its own that leads to another repository", `mkdir adm && echo 'gitdir: adm' >adm/file && rm -rf .git && mv adm/file .git && echo ../.git >adm/gitdir && echo 'ref: refs/heads/main' >adm/HEAD && echo "$OTHER/.git" >adm/commondir`, ".", "does not know of it", ""},
+		{"loose objects of another repository", `rm -rf .git/objects/?? && for d in "$OTHER"/.git/objects/??; do ln -s "$d" .git/objects/; done`, ".", "link or no plain file", ""},
+		{"a loose object of another repository", `f=$(ls -d .git/objects/??/* | head -n 1) && rm -f "$f" && ln -s "$OTHER/README" "$f"`, ".", "link or no plain file", ""},
+		{"a pack of another repository", `git -C "$OTHER" repack -qad && ln -s "$OTHER"/.git/objects/pack/*.pack .git/objects/pack/`, ".", "link or no plain file", ""},
+		{"branches of another repository", `rm -rf .git/refs/heads && ln -s "$OTHER/.git/refs/heads" .git/refs/heads`, ".", "link or no plain file", ""},
+		{"a log that is a link", `rm .git/logs/HEAD && ln -s "$OTHER/precious" .git/logs/HEAD`, ".", "link or no plain file", ""},
+		{"packed refs that are a link", `ln -s "$OTHER/x" .git/packed-refs`, ".", "link or no plain file", ""},
+		{"a shallow file that is a link", `ln -s "$OTHER/x" .git/shallow`, ".", "link or no plain file", ""},
+		{"a shallow file that is a pipe", `mkfifo .git/shallow`, ".", "link or no plain file", ""},
+		{"packed refs that are a pipe", `mkfifo .git/packed-refs`, ".", "link or no plain file", ""},
+		{"a configuration that is a pipe", `rm .git/config && mkfifo .git/config`, ".", "link or no plain file", ""},
 		{"a partial clone", `git config core.repositoryformatversion 1 && git config extensions.partialClone origin`, ".", "partial clone", ""},
 		{"an extension of the future", `git config core.repositoryformatversion 1 && git config extensions.telepathy true`, ".", "telepathy", ""},
 		{"refs in tables", `git config core.repositoryformatversion 1 && git config extensions.refStorage reftable`, ".", "reftable", ""},
@@ -139,7 +150,7 @@ func TestBranchesThatCannotBe(t *testing.T) {
 func TestHeldBranches(t *testing.T) {
 	for _, test := range []struct{ name, change, why string }{
 		{"moved by another", `git update-ref refs/heads/` + branch + ` $(git commit-tree -p HEAD -m mine HEAD^{tree})`, "moved by somebody else"},
-		{"deleted", `git branch -q -D ` + branch, "moved by somebody else"},
+		{"deleted", `git branch -q -D ` + branch, "was deleted"},
 		{"checked out", `git checkout -q ` + branch, "checked out in"},
 		{"checked out in another work tree", `git worktree add -q ../w ` + branch, "checked out in"},
 	} {

@@ -20,9 +20,11 @@ type Options struct {
 	Run      string      // the run's id
 	Branch   string      // that the run's commits go to
 	Base     string      // the commit that the run began with
+	Trusted  string      // the commit that checks are taken from; empty: the base
 	Identity Identity
 	Sign     *Signer // nil: commits are not signed
 	MaxFile  int64   // bytes of one file that a commit may bring
+	MaxTree  int64   // bytes of all files of a commit together; 0: no limit
 }
 
 // Store is the repository of one run: the objects of the base, and all that came home

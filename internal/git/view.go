@@ -100,7 +100,7 @@ func (r *Repository) Resolve(ctx context.Context, name string) (commit string, e
 // Head is the branch that is checked out; empty: none is.
 func (r *Repository) Head() string {
 	branch, ok := strings.CutPrefix(strings.TrimSpace(readSmall(filepath.Join(r.Dir, "HEAD"))), "ref: refs/heads/")
-	if !ok {
+	if !ok || CheckBranch(branch) != nil {
 		return ""
 	}
 	return branch
@@ -136,4 +136,17 @@ func (r *Repository) HasFolder(ctx context.Context, commit, folder string) (has 
 		return err
 	})
 	return has, err
+}
+
+// Fork is the last commit that two have in common; empty: there is none.
+func (r *Repository) Fork(ctx context.Context, a, b string) (commit string, err error) {
+	err = r.with(func(v *view) error {
+		commit, err = v.git.line(ctx, v.call("merge-base", a, b))
+		var failed *CommandError
+		if errors.As(err, &failed) && failed.Code == 1 {
+			commit, err = "", nil
+		}
+		return err
+	})
+	return commit, err
 }

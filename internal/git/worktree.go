@@ -207,6 +207,9 @@ func (w *worktree) move(ctx context.Context, commit string) error {
 	if err != nil || was == commit {
 		return err
 	}
+	if err := w.checkRoom(ctx, was, commit); err != nil {
+		return err
+	}
 	err = w.checkOut(ctx, was, commit)
 	var failed *CommandError
 	if errors.As(err, &failed) {
@@ -216,6 +219,32 @@ func (w *worktree) move(ctx context.Context, commit string) error {
 		return err
 	}
 	return w.setHead(commit)
+}
+
+// checkRoom refuses to put files where the user has others, ignored ones too.
+func (w *worktree) checkRoom(ctx context.Context, from, to string) error {
+	changed, err := w.git.output(ctx, w.call("diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AT", "--name-only", from, to))
+	if err != nil {
+		return err
+	}
+	tracked, err := w.git.output(ctx, w.call("ls-tree", "-r", "-z", "--full-tree", "--name-only", from))
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, path := range splitNul(string(tracked)) {
+		known[path] = true
+	}
+	for _, path := range splitNul(string(changed)) {
+		other, err := occupied(w.dir, path, known)
+		if err != nil {
+			return err
+		}
+		if other != "" {
+			return refuse(w.dir, "you have "+plain(other)+" where the branch has another", w.away())
+		}
+	}
+	return nil
 }
 
 // away is how a user gets a new work tree.

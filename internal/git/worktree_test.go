@@ -85,7 +85,7 @@ func TestWorktreeOfAUserAtWork(t *testing.T) {
 		"changed":            {user: `echo x >>README`, why: "you have changed files there: README"},
 		"staged":             {user: `echo x >new; git add new`, why: "you have changed files there: new"},
 		"deleted":            {user: `rm src/a.go`, why: "you have changed files there: src/a.go"},
-		"file in the way":    {user: `echo mine >2`, why: "Untracked working tree file '2'"},
+		"file in the way":    {user: `echo mine >2`, why: "you have 2 where"},
 		"commit":             {user: `echo x >>README; git commit -qam mine`, why: "moved its HEAD"},
 		"another commit":     {user: `git checkout -q --detach main`, why: "moved its HEAD"},
 		"branch checked out": {user: `git checkout -q ` + branch, why: "moved its HEAD"},

@@ -128,6 +128,11 @@ const (
 	notFound  = 127
 )
 
+// cannotBeRun tells whether a program of a validation was missing.
+func cannotBeRun(v rundir.Validation) bool {
+	return v.Error == "" && (v.ExitCode == notFound || v.ExitCode == cannotRun)
+}
+
 // judged completes a validation that confirms. A limit of time is the command's own
 // fault; whatever else kept it from being run says nothing about the work.
 func judged(v *rundir.Validation, err error) *rundir.Validation {
@@ -140,7 +145,7 @@ func judged(v *rundir.Validation, err error) *rundir.Validation {
 		v.Outcome = rundir.NotVerified
 	case err != nil:
 		v.Outcome, v.Error = rundir.Unverifiable, err.Error()
-	case v.ExitCode == notFound || v.ExitCode == cannotRun:
+	case cannotBeRun(*v):
 		v.Outcome, v.Error = rundir.Unverifiable, fmt.Sprintf("it ends with exit code %d, as what is missing does", v.ExitCode)
 	default:
 		v.Outcome = rundir.NotVerified

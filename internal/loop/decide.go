@@ -53,11 +53,15 @@ func (r *runner) counts() after {
 func (r *runner) decide(it *iteration) rundir.Stop {
 	o := it.attempt.outcome
 	r.still = next(r.still, o.Finished && it.changed == 0)
+	r.unrun = next(r.unrun, it.checked != nil && cannotBeRun(*it.checked))
 	switch {
 	case it.asks():
 		return it.question()
 	case o.Verdict == agent.BudgetSpent && !o.Finished && r.Gate.Exhausted():
 		return rundir.Stop{Status: rundir.Limit, Reason: fmt.Sprintf("the budget of %v has no room for another call", r.State.Limits.MaxCostUSD)}
+	}
+	if reached(r.unrun, r.Rules.MaxSameError) {
+		return rundir.Stop{Status: rundir.NeedsAttention, Reason: fmt.Sprintf("the validation could not be run %d times in a row: exit code %d, as of a program that is missing", r.unrun, it.checked.ExitCode)}
 	}
 	if reason := r.done(it); reason != "" {
 		return rundir.Stop{Status: rundir.Done, Reason: reason}

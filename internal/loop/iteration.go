@@ -60,6 +60,9 @@ func (r *runner) prepare(ctx context.Context, it *iteration) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := r.takeFiles(ctx, it.n); err != nil {
+		return err
+	}
 	progress, err := task.ReadProgress(r.Files, task.ProgressFile, progressBytes)
 	if err != nil {
 		progress = "" // the agent's own notes; it will find out
@@ -151,29 +154,40 @@ func (r *runner) check(ctx context.Context, it *iteration) error {
 		return err
 	}
 	it.changed = it.before.changes(after)
-	it.update = r.tasks.look() // what is mended in it is part of the commit
+	if it.update, err = r.lookAtTasks(ctx); err != nil { // what is mended in it is part of the commit
+		return err
+	}
 	r.noteTasks(it.n, it.update)
 	if err := r.collect(ctx, it); err != nil {
 		return err
+	}
+	if r.Tree == nil {
+		it.changed = it.brought.Files
 	}
 	if r.Rules.Validation != "" && it.worthChecking() {
 		if it.checked, err = r.validate(ctx, it.n); err != nil {
 			return err
 		}
-		r.lookAgain(it)
+		if err := r.lookAgain(ctx, it); err != nil {
+			return err
+		}
 	}
 	return ctx.Err()
 }
 
 // lookAgain reads the task file after something ran that may be the agent's.
-func (r *runner) lookAgain(it *iteration) {
-	u := r.tasks.look()
+func (r *runner) lookAgain(ctx context.Context, it *iteration) error {
+	u, err := r.lookAtTasks(ctx)
+	if err != nil {
+		return err
+	}
 	if u.Problem != nil || len(u.Violations) > 0 || len(u.Changes) != len(it.update.Changes) {
 		r.noteTasks(it.n, u)
 	}
 	if it.update.Problem == nil { // or what it was before it was mended counts
 		it.update = u
 	}
+	return nil
 }
 
 // worthChecking tells whether the work may be other than it was, or is said to be

@@ -55,7 +55,8 @@ type Checkout struct {
 	Close    func() error
 }
 
-// Loop is a run that is ready to go. All fields but the last five must be set.
+// Loop is a run that is ready to go. All fields but those of the last block must be set;
+// a Tree may be missing where there is a Git.
 type Loop struct {
 	Run      *rundir.Run
 	Agent    agent.Agent
@@ -66,13 +67,14 @@ type Loop struct {
 	Gate     Gate
 	Project  *os.Root // the folder of the prompt
 	Files    *os.Root // the folder of task file and progress, where the agent has them
-	Tree     *Tree    // what the agent works on
+	Tree     *Tree    // what the agent works on; nil: it is out of reach, and what came home counts
 
-	Git   Git                        // nil: the work stays where it is
-	Share func(tasks jsontext.Value) // told where the task file stands after each iteration; nil: nobody is
-	Tasks jsontext.Value             // the task file as it was when the run was made, if it has one
-	Pause <-chan struct{}            // closed when the run is to end after this iteration
-	Step  func(name string)          // called between any two steps; tests kill ralph there
+	Git    Git                        // nil: the work stays where it is
+	Mirror Mirror                     // keeps Files up to date; nil: they are the agent's own
+	Share  func(tasks jsontext.Value) // told where the task file stands after each iteration; nil: nobody is
+	Tasks  jsontext.Value             // the task file as it was when the run was made, if it has one
+	Pause  <-chan struct{}            // closed when the run is to end after this iteration
+	Step   func(name string)          // called between any two steps; tests kill ralph there
 }
 
 // errStopped is why the loop's context ends when a person says so.

@@ -25,6 +25,7 @@ type runner struct {
 	box        sandbox.Sandbox
 	breaker    breaker
 	still      int // iterations in a row without a change
+	unrun      int // and whose validation could not be run
 	waited     time.Duration
 	tries      int // waits in a row without a known end
 	checkpoint rundir.Checkpoint

@@ -34,8 +34,11 @@ type snapshot struct {
 	heap  uint64            // of all others
 }
 
-// look scans the folder and remembers it.
+// look scans the folder and remembers it. A nil Tree has nothing to look at.
 func (t *Tree) look(ctx context.Context) (snapshot, error) {
+	if t == nil {
+		return snapshot{}, nil
+	}
 	s, err := t.scan(ctx)
 	if err == nil {
 		t.last = s

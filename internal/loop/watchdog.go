@@ -110,7 +110,7 @@ func (d *watchdog) look(now time.Time) cause {
 }
 
 // fileCount tells how many files an iteration has changed so far. The larger the
-// work, the less often it is looked at.
+// work, the less often it is looked at. A nil one has nothing to look at.
 type fileCount struct {
 	r      *runner
 	n      int
@@ -126,12 +126,15 @@ const filesShare = 50
 const longestLook = 5 * time.Second
 
 func newFileCount(r *runner, n int) *fileCount {
+	if r.Tree == nil {
+		return nil
+	}
 	return &fileCount{r: r, n: n, before: r.Tree.last, next: time.Now().Add(time.Second)}
 }
 
 func (f *fileCount) look(ctx context.Context) {
 	began := time.Now()
-	if began.Before(f.next) {
+	if f == nil || began.Before(f.next) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, longestLook)

@@ -28,6 +28,12 @@ type Info struct {
 	FractionalCPUs bool `json:"fractional_cpus"`
 	LimitProcesses bool `json:"limit_processes"`
 	LimitDisk      bool `json:"limit_disk"`
+
+	// OwnFiles means that a sandbox can have folders of its own file system, see
+	// Spec.Own; PrefersOwnFiles that they are faster than mounts and cost nothing
+	// that a user would miss.
+	OwnFiles        bool `json:"own_files"`
+	PrefersOwnFiles bool `json:"prefers_own_files"`
 }
 
 // Check refuses a Spec that the engine cannot keep. It names every reason, not
@@ -43,6 +49,7 @@ func (i Info) Check(s Spec) error {
 	need(s.Network == NetworkGate && s.Gate == nil, false, "open a door without a gate behind it")
 	need(slices.ContainsFunc(s.Mounts, func(m Mount) bool { return len(m.Protect) > 0 }), i.ProtectedPaths, "keep paths read-only inside a writable mount")
 	need(s.Rootfs != "", i.Rootfs, "use a root file system folder")
+	need(len(s.Own) > 0, i.OwnFiles, "give a sandbox folders of its own")
 	need(s.Limits.Memory > 0, i.LimitMemory, "limit memory")
 	need(s.Limits.CPUs > 0, i.LimitCPUs, "limit CPUs")
 	need(s.Limits.CPUs != math.Trunc(s.Limits.CPUs), i.FractionalCPUs, "limit CPUs to a fraction")

@@ -18,6 +18,7 @@ func able() sandbox.Info {
 		Isolated:       true,
 		ProtectedPaths: true, Rootfs: true, Terminal: true,
 		LimitMemory: true, LimitCPUs: true, FractionalCPUs: true, LimitProcesses: true, LimitDisk: true,
+		OwnFiles: true,
 	}
 }
 
@@ -37,6 +38,7 @@ func TestInfoCheck(t *testing.T) {
 		"gate of nothing": {sandbox.Spec{Network: sandbox.NetworkGate}, nil, "open a door without a gate behind it"},
 		"protect":         {sandbox.Spec{Network: sandbox.NetworkNone, Mounts: protect}, func(i *sandbox.Info) { i.ProtectedPaths = false }, "keep paths read-only inside a writable mount"},
 		"rootfs":          {sandbox.Spec{Network: sandbox.NetworkNone, Rootfs: "/r"}, func(i *sandbox.Info) { i.Rootfs = false }, "use a root file system folder"},
+		"own folders":     {sandbox.Spec{Network: sandbox.NetworkNone, Own: []string{"/a"}}, func(i *sandbox.Info) { i.OwnFiles = false }, "give a sandbox folders of its own"},
 		"memory":          {limited(sandbox.Limits{Memory: 1}), func(i *sandbox.Info) { i.LimitMemory = false }, "limit memory"},
 		"cpus":            {limited(sandbox.Limits{CPUs: 1}), func(i *sandbox.Info) { i.LimitCPUs = false }, "limit CPUs"},
 		"half a cpu":      {limited(sandbox.Limits{CPUs: 1.5}), func(i *sandbox.Info) { i.FractionalCPUs = false }, "limit CPUs to a fraction"},
@@ -77,13 +79,13 @@ func TestInfoCheckOfLittle(t *testing.T) {
 func TestInfoCheckNamesEveryReason(t *testing.T) {
 	spec := limited(sandbox.Limits{Memory: 1, CPUs: 0.5, Processes: 1, Disk: 1})
 	spec.Network, spec.Rootfs = sandbox.NetworkGate, "/r"
-	spec.Mounts = []sandbox.Mount{{Protect: []string{"x"}}}
+	spec.Mounts, spec.Own = []sandbox.Mount{{Protect: []string{"x"}}}, []string{"/own"}
 	err := sandbox.Info{Engine: "poor"}.Check(spec)
 	if err == nil {
 		t.Fatal("allowed")
 	}
-	if got := strings.Count(err.Error(), ", nor "); got != 8 {
-		t.Errorf("%d reasons, want 9: %v", got+1, err)
+	if got := strings.Count(err.Error(), ", nor "); got != 9 {
+		t.Errorf("%d reasons, want 10: %v", got+1, err)
 	}
 	if !strings.HasPrefix(err.Error(), "engine poor refused: it cannot enforce") {
 		t.Errorf("got %v", err)

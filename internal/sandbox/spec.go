@@ -3,6 +3,7 @@ package sandbox
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -21,6 +22,10 @@ type Spec struct {
 	// Mounts is the whole of the host that is visible inside, apart from the
 	// system directories. The first one is the workspace.
 	Mounts []Mount `json:"mounts"`
+
+	// Own are folders of the sandbox's own file system: empty at the start,
+	// writable, on no disk of the host's, and gone with the sandbox. See CheckOwn.
+	Own []string `json:"own,omitempty"`
 
 	// Env is the whole environment, as KEY=VALUE: nothing is inherited from
 	// the host. See BaseEnv.
@@ -108,6 +113,39 @@ func (s Spec) WorkDir() string {
 	default:
 		return "/"
 	}
+}
+
+// CheckOwn refuses places for folders of the sandbox's own that no mount could have,
+// and those that share a place with a mount or with another one: what lies in what
+// would be the engine's to say. Every refusal is a *RefusedError; all are reported.
+func (s Spec) CheckOwn() error {
+	var errs []error
+	for i, dir := range s.Own {
+		why, fix := badTarget(dir)
+		if why == "" {
+			why, fix = s.refuseShared(i)
+		}
+		if why != "" {
+			errs = append(errs, &RefusedError{What: fmt.Sprintf("folder %q of the sandbox's own", dir), Why: why, Fix: fix})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// refuseShared refuses a folder of the sandbox's own that is in the way of something.
+func (s Spec) refuseShared(own int) (why, fix string) {
+	const elsewhere = "choose another place"
+	for _, m := range s.Mounts {
+		if Overlap(s.Own[own], m.Target) {
+			return fmt.Sprintf("it shares a place with the mount at %s", m.Target), elsewhere
+		}
+	}
+	for _, other := range s.Own[:own] {
+		if Overlap(s.Own[own], other) {
+			return fmt.Sprintf("it shares a place with %s", other), elsewhere
+		}
+	}
+	return "", ""
 }
 
 // Fingerprint identifies what a sandbox was made from. A sandbox may be reused

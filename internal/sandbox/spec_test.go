@@ -1,9 +1,11 @@
 package sandbox_test
 
 import (
+	"errors"
 	"math"
 	"net"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +36,8 @@ var changes = map[string]func(*sandbox.Spec){
 	"more protect":      func(s *sandbox.Spec) { s.Mounts[0].Protect = append(s.Mounts[0].Protect, "x") },
 	"fewer mounts":      func(s *sandbox.Spec) { s.Mounts = s.Mounts[:1] },
 	"order of mounts":   func(s *sandbox.Spec) { s.Mounts[0], s.Mounts[1] = s.Mounts[1], s.Mounts[0] },
+	"own folder":        func(s *sandbox.Spec) { s.Own = []string{"/own"} },
+	"other own folder":  func(s *sandbox.Spec) { s.Own = []string{"/owned"} },
 	"env value":         func(s *sandbox.Spec) { s.Env[0] = "A=2" },
 	"env order":         func(s *sandbox.Spec) { s.Env[0], s.Env[1] = s.Env[1], s.Env[0] },
 	"env joined":        func(s *sandbox.Spec) { s.Env = []string{`A=1" "B=2`} },
@@ -89,6 +93,42 @@ func TestFingerprintLeavesTheSpecAlone(t *testing.T) {
 	spec.Fingerprint()
 	if !reflect.DeepEqual(spec, fullSpec()) {
 		t.Errorf("the spec is now %+v", spec)
+	}
+}
+
+// TestCheckOwn: a folder of the sandbox's own is at a place that a mount could have,
+// and in nobody's way.
+func TestCheckOwn(t *testing.T) {
+	mounts := []sandbox.Mount{{Source: "/src", Target: "/dst/sub"}}
+	for _, tt := range []struct {
+		own  []string
+		want string // of the refusal; empty: there is none
+	}{
+		{nil, ""},
+		{[]string{"/srv/project"}, ""},
+		{[]string{"/srv/project", "/srv/other"}, ""},
+		{[]string{"/tmp/project"}, ""},
+		{[]string{"/dst/subject"}, ""},
+		{[]string{"relative"}, "not an absolute path"},
+		{[]string{"/"}, "replace the sandbox's root"},
+		{[]string{"/srv/../etc"}, "not a plain path"},
+		{[]string{"/srv/a\nb"}, "not a plain path"},
+		{[]string{"/usr"}, "would hide /usr"},
+		{[]string{sandbox.Home}, "would hide"},
+		{[]string{"/proc/self"}, "belongs to the sandbox"},
+		{[]string{"/dst/sub"}, "shares a place with the mount at /dst/sub"},
+		{[]string{"/dst"}, "shares a place with the mount at /dst/sub"},
+		{[]string{"/dst/sub/deep"}, "shares a place with the mount at /dst/sub"},
+		{[]string{"/srv", "/srv/project"}, "shares a place with /srv"},
+	} {
+		err := sandbox.Spec{Mounts: mounts, Own: tt.own}.CheckOwn()
+		var refused *sandbox.RefusedError
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%q: %v", tt.own, err)
+		case tt.want != "" && (!errors.As(err, &refused) || !strings.Contains(refused.Why, tt.want) || refused.Hint() == ""):
+			t.Errorf("%q: got %v, want %q", tt.own, err, tt.want)
+		}
 	}
 }
 

@@ -107,6 +107,9 @@ func verified(s rundir.State) fact {
 
 // branch says where the commits of a run are.
 func branch(s rundir.State) fact {
+	if !HasWork(s) {
+		return fact{}
+	}
 	return fact{"branch", joined(" at ", s.Branch, Commit(s.Commit))}
 }
 

@@ -17,6 +17,7 @@ func TestResolve(t *testing.T) {
 	top := tempDir(t)
 	fill(t, top, map[string]string{
 		"plain/sub/": "", "with space/": "", "colon:here/": "", "new\nline/": "", "quote'\"/": "", "ünï/": "",
+		"bare.git/HEAD": "ref: refs/heads/main", "bare.git/objects/": "", "bare.git/refs/": "", "bare.git/hooks/": "",
 		"file": "x", "link": "->plain", "broken": "->nowhere",
 	})
 	t.Chdir(filepath.Join(top, "plain"))
@@ -41,6 +42,8 @@ func TestResolve(t *testing.T) {
 		{at("missing"), "", "does not exist"},
 		{"missing", "", "does not exist"},
 		{at("file"), "", "not a folder"},
+		{at("bare.git"), "", "is a git directory"},
+		{at("bare.git/hooks"), "", "is a git directory"},
 		{at("file/x"), "", "not a directory"},
 	} {
 		t.Run(tt.dir, func(t *testing.T) {

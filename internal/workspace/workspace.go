@@ -85,5 +85,21 @@ func checkFolder(path string) (why, fix string) {
 		return "it cannot be read", "check its permissions"
 	}
 	f.Close()
+	for dir := path; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if isGitDir(dir) {
+			return fmt.Sprintf("%s is a git directory, whose hooks and settings git obeys", dir), "clone the repository, and work there"
+		}
+	}
 	return "", ""
+}
+
+// isGitDir recognises a git directory, bare or not, as git does.
+func isGitDir(dir string) bool {
+	for _, name := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	_, err := os.Lstat(filepath.Join(dir, "HEAD"))
+	return err == nil
 }

@@ -95,12 +95,17 @@ func (k *skeleton) privateMounts(spec sandbox.Spec, ids identity) ([]specs.Mount
 		errs = append(errs, k.mountPoint(dir, true))
 	}
 	owner := []string{fmt.Sprintf("uid=%d", ids.guest.UID), fmt.Sprintf("gid=%d", ids.guest.GID), "mode=0755"}
-	return []specs.Mount{
+	mounts := []specs.Mount{
 		{Destination: "/proc", Type: "proc", Source: "proc"},
 		tmpfsMount("/tmp", size, "mode=1777"),
 		tmpfsMount("/run", size, owner...),
 		tmpfsMount(sandbox.Home, size, owner...),
-	}, errors.Join(errs...)
+	}
+	for _, dir := range spec.Own {
+		errs = append(errs, k.mountPoint(dir, true))
+		mounts = append(mounts, tmpfsMount(filepath.Clean(dir), size, owner...))
+	}
+	return mounts, errors.Join(errs...)
 }
 
 // mountMap is what the user shows of the host.

@@ -60,6 +60,10 @@ func (e *Engine) Probe(context.Context) (sandbox.Info, error) {
 		LimitCPUs:      true,
 		LimitProcesses: true,
 		LimitDisk:      true,
+		OwnFiles:       true,
+		// Twice to three times as fast as mounts, but they count as memory and are
+		// lost when ralph is killed: a user must want that.
+		PrefersOwnFiles: false,
 	}, nil
 }
 

@@ -54,6 +54,7 @@ func (s *suite) demands() []demand {
 		{"a gate with nothing behind it", func(spec *sandbox.Spec) { spec.Network = sandbox.NetworkGate }, false},
 		{"protected paths", func(spec *sandbox.Spec) { spec.Mounts[0].Protect = []string{"locked"} }, s.info.ProtectedPaths},
 		{"a root file system", func(spec *sandbox.Spec) { spec.Rootfs = "/rootfs" }, s.info.Rootfs},
+		{"folders of its own", func(spec *sandbox.Spec) { spec.Own = []string{"/own"} }, s.info.OwnFiles},
 		{"limited memory", func(spec *sandbox.Spec) { spec.Limits.Memory = 1 << 30 }, s.info.LimitMemory},
 		{"limited CPUs", func(spec *sandbox.Spec) { spec.Limits.CPUs = 1 }, s.info.LimitCPUs},
 		{"a fraction of a CPU", func(spec *sandbox.Spec) { spec.Limits.CPUs = 0.5 }, s.info.LimitCPUs && s.info.FractionalCPUs},

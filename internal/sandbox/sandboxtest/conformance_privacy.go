@@ -14,6 +14,7 @@ func privacyChecks() []check {
 		{"commands do not run as root", checkUser},
 		{"home and tmp are writable", checkPrivateWritable},
 		{"tmp is not the host's", checkPrivateTmp},
+		{"folders of its own are empty, writable, and gone with it", checkOwnFolders},
 		{"two sandboxes do not see each other", checkTwoSandboxes},
 	}
 }
@@ -52,6 +53,31 @@ func checkPrivateTmp(t *testing.T, s *suite) {
 	if exists(inside) {
 		t.Error("a file in the guest's /tmp is seen on the host")
 		_ = os.Remove(inside)
+	}
+}
+
+func checkOwnFolders(t *testing.T, s *suite) {
+	s.needs(t, s.info.OwnFiles, "folders of its own")
+	place := filepath.ToSlash(filepath.Join(s.realDir(t), "own"))
+	ask := func(spec *sandbox.Spec) { spec.Own = []string{place} }
+	first := s.newBox(t, ask)
+	if got := first.out(t, `cd "$1" && ls -a`, place); strings.Trim(got, ".\n") != "" {
+		t.Errorf("it is not empty: %q", got)
+	}
+	if got := first.out(t, `cd "$1" && mkdir sub && echo content > sub/file && mv sub moved && cat moved/file`, place); got != "content\n" {
+		t.Errorf("the guest reads %q", got)
+	}
+	if exists(filepath.FromSlash(place)) {
+		t.Error("it is seen on the host")
+	}
+	if r := first.sh(t, `mv "$1" "$1.moved"`, place); r.code == 0 {
+		t.Error("it can be moved away")
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if r := s.newBox(t, ask).sh(t, `ls "$1/moved"`, place); r.code == 0 {
+		t.Errorf("the next sandbox has what this one left: %q", r.stdout)
 	}
 }
 

@@ -76,6 +76,7 @@ func (m *Memory) Probe(context.Context) (sandbox.Info, error) {
 		Rootless:       true,
 		Networks:       []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkGate},
 		ProtectedPaths: true,
+		OwnFiles:       true,
 	}, nil
 }
 

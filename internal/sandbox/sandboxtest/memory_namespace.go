@@ -15,14 +15,14 @@ import (
 )
 
 // namespace is the file system that a memory sandbox sees: an empty read-only
-// root, a private /tmp and home, and the mounts. Guest paths are written with
+// root, a private /tmp and home, folders of its own, and the mounts. Guest paths are written with
 // slashes whatever the host's system is.
 type namespace struct {
 	private string // host folder that backs what is not mounted
 	mounts  []sandbox.Mount
 }
 
-func newNamespace(mounts []sandbox.Mount) (*namespace, error) {
+func newNamespace(mounts []sandbox.Mount, own ...string) (*namespace, error) {
 	if err := checkSources(mounts); err != nil {
 		return nil, err
 	}
@@ -35,7 +35,11 @@ func newNamespace(mounts []sandbox.Mount) (*namespace, error) {
 		{Source: filepath.Join(private, "tmp"), Target: "/tmp"},
 		{Source: filepath.Join(private, "home"), Target: sandbox.Home},
 	}}
-	if err := n.attach(mounts); err != nil {
+	folders, err := n.ownFolders(own)
+	if err == nil {
+		err = n.attach(append(folders, mounts...))
+	}
+	if err != nil {
 		n.remove()
 		return nil, err
 	}
@@ -54,6 +58,18 @@ func checkSources(mounts []sandbox.Mount) error {
 		}
 	}
 	return nil
+}
+
+// ownFolders are mounts of new private folders.
+func (n *namespace) ownFolders(places []string) (mounts []sandbox.Mount, err error) {
+	for i, place := range places {
+		m := sandbox.Mount{Source: filepath.Join(n.private, fmt.Sprintf("own-%d", i)), Target: place}
+		if err := os.Mkdir(m.Source, 0o755); err != nil {
+			return nil, fmt.Errorf("making the private files: %w", err)
+		}
+		mounts = append(mounts, m)
+	}
+	return mounts, nil
 }
 
 // attach makes the private folders, and in them a place to be seen at for every

@@ -27,7 +27,7 @@ type memorySandbox struct {
 }
 
 func newMemorySandbox(m *Memory, id string, spec sandbox.Spec) (*memorySandbox, error) {
-	files, err := newNamespace(spec.Mounts)
+	files, err := newNamespace(spec.Mounts, spec.Own...)
 	if err != nil {
 		return nil, err
 	}
