@@ -61,7 +61,7 @@ func (p *plan) chooseCheckout() error {
 		}
 	case p.inPlace(), wanted == config.CheckoutFolder:
 		return nil
-	case wanted == config.CheckoutAuto && !(p.info.OwnFiles && p.info.PrefersOwnFiles):
+	case wanted == config.CheckoutAuto && (!p.info.OwnFiles || !p.info.PrefersOwnFiles):
 		return nil
 	}
 	p.spec.Git.Checkout = config.CheckoutInside

@@ -257,7 +257,7 @@ func (r *runner) nextCheckpoint(it *iteration, stop rundir.Stop) rundir.Checkpoi
 		c.ValidationFailure = failure(*it.checked)
 	}
 	if stop.Status == rundir.Done {
-		c.Done = stop.Reason
+		c.Done, c.Verification = stop.Reason, r.State.Verification
 	}
 	if len(c.SessionID) > maxSession { // no agent's: a line that something else printed
 		c.SessionID = ""

@@ -60,11 +60,23 @@ func (r *runner) begin(ctx context.Context) (rundir.Stop, error) {
 	}
 	r.step("begun")
 	if n == r.Run.Iterated() {
+		r.takeUp(checkpoint)
 		if stop := r.unended(crashed); stop.Status != "" {
 			return stop, nil
 		}
 	}
 	return rundir.Stop{}, ctx.Err()
+}
+
+// takeUp brings the state to where the last iteration left it, of which a kill may
+// have kept it.
+func (r *runner) takeUp(c rundir.Checkpoint) {
+	if c.Commit != "" {
+		r.State.Commit = c.Commit
+	}
+	if c.Done != "" {
+		r.State.Verification = c.Verification
+	}
 }
 
 // unended is how the run was about to end when a kill came between its last

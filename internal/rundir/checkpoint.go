@@ -24,6 +24,8 @@ type Checkpoint struct {
 	SessionID         string   `json:"session_id,omitzero"`
 	Done              string   `json:"done,omitzero"` // why the work is verified done; empty: it is not
 
+	Verification *Verification `json:"verification,omitzero"` // of work that is done
+
 	// Tasks is the task file as it was when a person last had it, for what an agent
 	// may not change in it.
 	Tasks jsontext.Value `json:"tasks,omitzero"`

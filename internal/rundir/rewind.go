@@ -32,7 +32,7 @@ func (r *Run) Rewind(to int, commit string) error {
 	if err != nil {
 		return err
 	}
-	c.Commit, c.Done, c.Question = commit, "", ""
+	c.Commit, c.Done, c.Verification, c.Question = commit, "", nil, ""
 	if err := r.SaveCheckpoint(r.Iterated()+1, c); err != nil {
 		return err
 	}
