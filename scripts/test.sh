@@ -39,7 +39,7 @@ scripts/cross.sh
 
 if c_compiler || install_packages gcc libc6-dev; then
   step "go test -race, where gVisor is not linked in"
-  go list ./internal/... | grep -v -e /gvisor -e /cli | CGO_ENABLED=1 xargs go test -count=1 -race
+  go list ./internal/... | grep -v -e /gvisor -e /cli -e /gittrap | CGO_ENABLED=1 xargs go test -count=1 -timeout 20m -race
 else
   skipped+=("the race detector: a C compiler is missing; install gcc libc6-dev")
 fi
@@ -49,4 +49,4 @@ options=()
 [ -z "${RALPH_TEST_NO_SKIP:-}" ] || options+=(-no-skip internal/cli)
 for text in "${skipped[@]}"; do options+=(-skipped "$text"); done
 go build -o build/testreport ./scripts/testreport
-go test -count=1 -json ./... | tee "$log" | build/testreport "${options[@]}"
+go test -count=1 -timeout 25m -json ./... | tee "$log" | build/testreport "${options[@]}"
