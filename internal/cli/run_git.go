@@ -4,25 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/git"
-	"github.com/agent-loop/ralph/internal/loop"
 	"github.com/agent-loop/ralph/internal/rundir"
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
-
-// collectTimeout bounds what git does inside to bring the work of an iteration out.
-const collectTimeout = 5 * time.Minute
 
 // runGit brings the commits of a run home.
 type runGit struct {
@@ -186,188 +179,6 @@ func (g *runGit) mounts(c git.Clone) []sandbox.Mount {
 	return []sandbox.Mount{{Source: c.Tree, Target: top, Protect: []string{".git"}}, private, objects}
 }
 
-// Collect is part of loop.Git.
-func (g *runGit) Collect(ctx context.Context, box sandbox.Sandbox, work loop.Work) (rundir.Import, error) {
-	told := rundir.Import{Branch: g.store.Branch}
-	file, err := os.CreateTemp(g.store.Dir, "incoming-*.bundle")
-	if err != nil {
-		return told, fmt.Errorf("making room for the commits: %w", err)
-	}
-	defer func() {
-		file.Close()
-		_ = os.Remove(file.Name())
-	}()
-	left, err := g.room()
-	if err != nil {
-		return told, err
-	}
-	sent := &capped{to: file, left: left}
-	told.Refused, err = g.bringOut(ctx, box, work, sent)
-	told.Bytes = sent.written
-	if late := g.receive(sent.written); late != nil {
-		return told, errors.Join(err, late)
-	}
-	if told.Refused != "" || err != nil {
-		return told, err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return told, err
-	}
-	obeys, err := g.plan.world.hostObeys(ctx, g.plan.config, g.plan.repo)
-	if err != nil {
-		return told, err
-	}
-	found, err := g.store.Import(ctx, file, work.Iteration, obeys)
-	var bad *git.BadImportError
-	if errors.As(err, &bad) {
-		told.Refused = bad.Error()
-		return told, nil
-	}
-	if err != nil {
-		return told, err
-	}
-	told.From, told.To, told.Commits, told.Files = found.From, found.To, found.Commits, found.Files
-	told.Rewritten, told.Protected, told.Links, told.Held = found.Rewritten, found.Protected, found.Links, found.Held
-	return told, g.showWorktree(ctx, found)
-}
-
-// bringOut has git inside write what is new.
-func (g *runGit) bringOut(ctx context.Context, box sandbox.Sandbox, work loop.Work, to *capped) (refused string, err error) {
-	since, err := g.store.SandboxTip(ctx)
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, collectTimeout)
-	defer cancel()
-	said, mask := &tail{}, g.plan.masker.MaskString
-	code, err := box.Exec(ctx, sandbox.Command{
-		Args: g.store.Collect(since, g.plan.config.Git.Commit == config.CommitAuto), Env: g.collectEnv(), Dir: g.plan.repo.Top,
-		Stdin: strings.NewReader(g.store.Message(work.Iteration, mask(work.Subject), mask(work.Body))), Stdout: to, Stderr: said,
-	})
-	switch {
-	case to.over:
-		return fmt.Sprintf("the commits cannot be taken: they have more than %s, or all of the run more than %d times as much; git.max_import says how much there may be", config.FormatSize(g.plan.config.Git.MaxImport), maxImports), nil
-	case err != nil:
-		return "", err
-	case code == 127:
-		return "", usageError{errors.New("there is no git in the sandbox"), "install it below /usr or in the root file system, or use --work in-place without a repository"}
-	case code != 0:
-		g.broken = true
-		return "", fmt.Errorf("%w: exit code %d: %s", loop.ErrBroken, code, said.line())
-	}
-	return "", nil
-}
-
-func (g *runGit) collectEnv() []string {
-	if g.plan.inside() {
-		return append(g.store.CollectEnv(), insideEnv(g.plan.repo.Top)...)
-	}
-	return g.store.CollectEnv()
-}
-
-// maxImports is how often a run may bring as much as one import may be: what an agent
-// makes and drops again stays in the repository for a while.
-const maxImports = 8
-
-// room is how many bytes may still come in.
-func (g *runGit) room() (int64, error) {
-	text, err := os.ReadFile(g.receivedFile())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	received, _ := strconv.ParseInt(string(text), 10, 64) // none yet
-	most := g.plan.config.Git.MaxImport
-	return max(0, min(most, maxImports*most-received)), nil
-}
-
-// receive notes how many bytes came in.
-func (g *runGit) receive(bytes int64) error {
-	text, _ := os.ReadFile(g.receivedFile())
-	received, _ := strconv.ParseInt(string(text), 10, 64)
-	return os.WriteFile(g.receivedFile(), strconv.AppendInt(nil, received+bytes, 10), 0o600)
-}
-
-func (g *runGit) receivedFile() string { return filepath.Join(g.store.Dir, "received") }
-
-// showWorktree brings the checkout that the user opens up to date. What the user did
-// there stays; the branch has the work anyway.
-func (g *runGit) showWorktree(ctx context.Context, found git.Import) error {
-	if g.plan.spec.Git.Workspace != config.WorkspaceWorktree {
-		return nil
-	}
-	dir := git.WorktreePath(g.plan.repo.Top, g.store.Branch)
-	if len(found.Protected) > 0 {
-		return g.run.Append(rundir.EventNote, 0, rundir.Note{Text: fmt.Sprintf("%s stays as it is: the work changes files that programs of yours obey, such as %s; see ralph diff", dir, found.Protected[0])})
-	}
-	err := g.store.Worktree(ctx, dir, found.To)
-	var refused *git.RefusedError
-	if errors.As(err, &refused) {
-		return g.run.Append(rundir.EventNote, 0, rundir.Note{Text: refused.Error()})
-	}
-	return err
-}
-
-// CheckOut is part of loop.Git.
-func (g *runGit) CheckOut(ctx context.Context) (loop.Checkout, error) {
-	dir := filepath.Join(g.run.Path(), verifyFolder)
-	place := loop.Checkout{Close: func() error { return removeTree(dir) }}
-	commit, err := g.store.Tip(ctx)
-	if err != nil {
-		return place, err
-	}
-	v := g.plan.config.Validation
-	scripts := append(git.CommandFiles(v.Command), git.CommandFiles(v.Setup)...)
-	tree, changed, err := g.store.TrustedTree(ctx, commit, v.Trusted, scripts)
-	if err != nil {
-		return place, err
-	}
-	if err := errors.Join(removeTree(dir), os.Mkdir(dir, 0o755)); err != nil {
-		return place, fmt.Errorf("making a clean checkout: %w", err)
-	}
-	c := git.Clone{GitDir: filepath.Join(dir, "git"), Tree: filepath.Join(dir, "work")}
-	if err := g.store.Clone(ctx, c, commit, tree); err != nil {
-		return place, errors.Join(err, place.Close())
-	}
-	place.Commit, place.Trusted = commit, changed
-	fixed, err := g.fixed(ctx, scripts)
-	if err == nil {
-		place.Launcher, err = g.validator(c, fixed)
-	}
-	if err != nil {
-		err = errors.Join(err, place.Close())
-	}
-	return place, err
-}
-
-// maxFixed is how many files are made read-only one by one.
-const maxFixed = 200
-
-// fixed are the trusted files that are read-only while a validation runs, since what
-// runs there is the agent's. Of too many only those that the command names are.
-func (g *runGit) fixed(ctx context.Context, scripts []string) ([]string, error) {
-	files, err := g.store.TrustedFiles(ctx, g.plan.config.Validation.Trusted, scripts)
-	if err == nil && len(files) > maxFixed {
-		files, err = g.store.TrustedFiles(ctx, nil, scripts)
-	}
-	return files[:min(len(files), maxFixed)], err
-}
-
-// validator starts the sandbox of a validation: the clean checkout in the place of
-// the agent's, and the network that the configuration gives to validations.
-func (g *runGit) validator(c git.Clone, fixed []string) (*launcher, error) {
-	network := g.plan.config.ValidationNetwork()
-	policy, err := newPolicy(network)
-	if err != nil {
-		return nil, err
-	}
-	clean := *g.box
-	clean.spec.Own = nil
-	clean.spec.Mounts = append(g.mounts(c), g.box.spec.Mounts[g.box.own:]...)
-	clean.spec.Mounts[0].Protect = append(clean.spec.Mounts[0].Protect, fixed...)
-	clean.spec.Network = networkFor(config.Config{Sandbox: config.Sandbox{Network: network}}, false)
-	return &launcher{plan: g.plan, box: &clean, gates: g.gates, network: network, policy: policy}, nil
-}
-
 // deliver ends the work on a run that is done: the branch is pushed where the user
 // asked for it, and what the agent worked on is removed. All of it that counts is in
 // commits.
@@ -382,43 +193,6 @@ func (x *execution) deliver(ctx context.Context) error {
 	return errors.Join(err, removeClone(x.run.Path()))
 }
 
-// capped passes on as much as it may.
-type capped struct {
-	to      io.Writer
-	left    int64
-	written int64
-	over    bool
-}
-
-func (c *capped) Write(data []byte) (int, error) {
-	if int64(len(data)) > c.left {
-		c.over = true
-		return 0, errors.New("too much")
-	}
-	n, err := c.to.Write(data)
-	c.left, c.written = c.left-int64(n), c.written+int64(n)
-	return n, err
-}
-
-// tail keeps the end of what is written to it.
-type tail struct{ text []byte }
-
-const maxTail = 2 << 10
-
-func (t *tail) Write(data []byte) (int, error) {
-	t.text = append(t.text, data...)
-	if over := len(t.text) - maxTail; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
-	return len(data), nil
-}
-
-// line is the last line that says something.
-func (t *tail) line() string {
-	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(t.text), "")), "\n")
-	return visible(lines[len(lines)-1])
-}
-
 // openStore opens what came home of a run that has ended, or goes on.
 func (w World) openStore(ctx context.Context, reader *rundir.Reader) (*git.Store, runSpec, error) {
 	spec, err := readSpec(reader)
@@ -431,7 +205,7 @@ func (w World) openStore(ctx context.Context, reader *rundir.Reader) (*git.Store
 		return nil, spec, err
 	}
 	if spec.Git == nil {
-		return nil, spec, usageError{fmt.Errorf("run %s has no commits of its own: its project was in no git repository", reader.ID()), "ralph show " + reader.ID()}
+		return nil, spec, usageError{fmt.Errorf("run %s has no commits of its own: it worked on the files as they are", reader.ID()), "ralph show " + reader.ID()}
 	}
 	cfg, _, err := config.Restore(spec.Settings, w.Getenv, nil)
 	if err != nil {

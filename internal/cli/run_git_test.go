@@ -249,3 +249,23 @@ func TestABrokenGitDirectory(t *testing.T) {
 		})
 	}
 }
+
+// TestRepositoriesThatCannotBeUsed are refused with the reason, and worked on in place
+// without git where the user says so.
+func TestRepositoriesThatCannotBeUsed(t *testing.T) {
+	l := newCloneLab(t, "echo work >work; git log 2>&1 | head -n 1"+sayComplete, "")
+	must(t, os.WriteFile(filepath.Join(l.project, ".git/objects/info/alternates"), []byte(t.TempDir()+"\n"), 0o644))
+	if got := l.wants(2, "run"); !strings.Contains(got.stderr, "borrows objects") || !strings.Contains(got.stderr, "--work in-place") {
+		t.Errorf("the user is told\n%s", got.stderr)
+	}
+	if l.has(".ralph") {
+		t.Error("a run that never began left something")
+	}
+	l.wants(0, "run", "--work", "in-place")
+	if !l.has("work") {
+		t.Error("the agent did not work in place")
+	}
+	if got := l.wants(2, "diff"); !strings.Contains(got.stderr, "no commits of its own") {
+		t.Errorf("diff says\n%s", got.stderr)
+	}
+}

@@ -43,11 +43,14 @@ func (p *plan) chooseWorkspace(ctx context.Context) error {
 		return p.chooseBranch(ctx, wanted)
 	}
 	var missing *git.MissingError
+	var refused *git.RefusedError
 	switch {
 	case errors.Is(err, git.ErrNone):
 		return p.withoutGit("the project is no git repository")
 	case wanted == config.WorkspaceInPlace && errors.As(err, &missing):
 		return p.withoutGit("git is not installed")
+	case wanted == config.WorkspaceInPlace && errors.As(err, &refused):
+		return p.withoutGit(refused.Error())
 	}
 	return err
 }
