@@ -17,6 +17,7 @@ import (
 	"github.com/agent-loop/ralph/internal/loop"
 	"github.com/agent-loop/ralph/internal/rundir"
 	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/wholefile"
 )
 
 // collectTimeout bounds what git does inside to bring the work of an iteration out.
@@ -107,23 +108,42 @@ const maxImports = 8
 
 // room is how many bytes may still come in.
 func (g *runGit) room() (int64, error) {
-	text, err := os.ReadFile(g.receivedFile())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	received, err := g.received()
+	if err != nil {
 		return 0, err
 	}
-	received, _ := strconv.ParseInt(string(text), 10, 64) // none yet
 	most := g.plan.config.Git.MaxImport
 	return max(0, min(most, maxImports*most-received)), nil
 }
 
 // receive notes how many bytes came in.
 func (g *runGit) receive(bytes int64) error {
-	text, _ := os.ReadFile(g.receivedFile())
-	received, _ := strconv.ParseInt(string(text), 10, 64)
-	return os.WriteFile(g.receivedFile(), strconv.AppendInt(nil, received+bytes, 10), 0o600)
+	received, err := g.received()
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(g.store.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return wholefile.Replace(root, receivedFile, strconv.AppendInt(nil, received+bytes, 10), 0o600)
 }
 
-func (g *runGit) receivedFile() string { return filepath.Join(g.store.Dir, "received") }
+// received is how many bytes have come in so far.
+func (g *runGit) received() (int64, error) {
+	text, err := os.ReadFile(filepath.Join(g.store.Dir, receivedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(string(text), 10, 64)
+}
+
+// receivedFile is where that is kept, in the run's repository.
+const receivedFile = "received"
 
 // showWorktree brings the checkout that the user opens up to date. What the user did
 // there stays; the branch has the work anyway.

@@ -267,7 +267,10 @@ func (l *trapLab) judgeEnd(all []ended, a told) {
 func (l *trapLab) nothingSecret() {
 	l.t.Helper()
 	must(l.t, filepath.WalkDir(filepath.Join(l.project, ".ralph"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || strings.Contains(path, "/work/") || strings.Contains(path, "/private/") {
+		if err == nil && d.IsDir() && (d.Name() == "work" || d.Name() == "private") {
+			return fs.SkipDir // the agent's own
+		}
+		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		if text, _ := os.ReadFile(path); strings.Contains(string(text), strings.TrimSpace(trapSecret)) {

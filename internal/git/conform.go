@@ -27,11 +27,7 @@ type commit struct {
 // conform makes sure that every new commit is by the identity of the run and says
 // where it is from. One that is not is written anew, with all that build on it: the
 // sandbox cannot be relied on for either.
-func (q *quarantine) conform(ctx context.Context, tip string, n int, found *Import) error {
-	names, err := q.newCommits(ctx, tip)
-	if err != nil {
-		return err
-	}
+func (q *quarantine) conform(ctx context.Context, tip string, names []string, n int, found *Import) error {
 	known, err := q.rewritten(ctx)
 	if err != nil {
 		return err

@@ -53,6 +53,12 @@ func (e *CommandError) Error() string {
 	return fmt.Sprintf("git %s: %s", e.Args[0], said)
 }
 
+// saidNo tells whether git ended with 1, by which its questions are answered with no.
+func saidNo(err error) bool {
+	var failed *CommandError
+	return errors.As(err, &failed) && failed.Code == 1
+}
+
 // call is one run of git.
 type call struct {
 	dir   string // the git directory, which is ours

@@ -141,10 +141,14 @@ func (q *quarantine) admit(ctx context.Context, tip string, n int, protected fun
 	if err := q.checkSize(ctx, tip); err != nil {
 		return Import{}, err
 	}
-	if err := q.checkPast(ctx, tip); err != nil {
+	commits, err := q.newCommits(ctx, tip)
+	if err != nil {
 		return Import{}, err
 	}
-	if err := q.conform(ctx, tip, n, &found); err != nil {
+	if err := q.checkPast(ctx, commits); err != nil {
+		return Import{}, err
+	}
+	if err := q.conform(ctx, tip, commits, n, &found); err != nil {
 		return Import{}, err
 	}
 	if found.Files, err = q.countFiles(ctx, home, found.To); err != nil {
@@ -217,8 +221,7 @@ func (q *quarantine) checkSize(ctx context.Context, tip string) error {
 // have nothing in common with the user's.
 func (q *quarantine) descends(ctx context.Context, tip string) error {
 	err := q.git.run(ctx, q.call("merge-base", "--is-ancestor", q.Base, tip))
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
+	if saidNo(err) {
 		return bad("the branch does not build on %s any more, the commit that the run began with", short(q.Base))
 	}
 	return hostile(err)

@@ -54,8 +54,7 @@ func (a *applying) merge(ctx context.Context) (nothing bool, err error) {
 // mergeBase is the newest commit that both have in common; empty: none.
 func (a *applying) mergeBase(ctx context.Context) (string, error) {
 	base, err := a.git.line(ctx, a.call("merge-base", a.from, a.Commit))
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
+	if saidNo(err) {
 		return "", nil
 	}
 	return base, err

@@ -99,8 +99,7 @@ func (a *applying) checkFilters(ctx context.Context) error {
 // refresh looks again at files whose times have changed.
 func (a *applying) refresh(ctx context.Context) error {
 	err := a.git.run(ctx, a.inTree("update-index", "-q", "--refresh"))
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
+	if saidNo(err) {
 		return nil // some have changed indeed
 	}
 	return err
@@ -112,8 +111,7 @@ func (a *applying) checkStaged(ctx context.Context) error {
 		return nil
 	}
 	err := a.git.run(ctx, a.inTree("diff-index", "--cached", "--quiet", "--ignore-submodules=none", a.from))
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
+	if saidNo(err) {
 		return refuse("", "you have staged changes, which would be mixed with those of "+a.Name, "commit them, or git restore --staged .")
 	}
 	return err

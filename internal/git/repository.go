@@ -215,8 +215,7 @@ func (g *Git) configFile(ctx context.Context, file string, query ...string) (str
 		dir: os.TempDir(), env: []string{"GIT_DIR=" + os.DevNull},
 		args: append([]string{"config", "--file", file, "--no-includes"}, query...),
 	})
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
+	if saidNo(err) {
 		return "", nil // no such key
 	}
 	if err != nil {

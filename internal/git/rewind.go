@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -32,8 +31,7 @@ func (s *Store) Rewind(ctx context.Context, commit string) (held string, err err
 // written anew.
 func (s *Store) cameHome(ctx context.Context, commit string) error {
 	err := s.git.run(ctx, s.call("merge-base", "--is-ancestor", s.Base, commit))
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
+	if saidNo(err) {
 		return fmt.Errorf("commit %s does not build on %s, which the run began with", short(commit), short(s.Base))
 	}
 	if err != nil {

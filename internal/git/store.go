@@ -94,8 +94,7 @@ func (s *Store) call(args ...string) call { return call{dir: s.Dir, args: args} 
 // ref reads a ref; empty: there is none.
 func (s *Store) ref(ctx context.Context, name string) (string, error) {
 	value, err := s.git.line(ctx, s.call("rev-parse", "--verify", "--quiet", name))
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
+	if saidNo(err) {
 		return "", nil
 	}
 	return value, err

@@ -36,16 +36,10 @@ func (r *Repository) Uncommitted(ctx context.Context) (found Uncommitted, err er
 }
 
 func (v *view) uncommitted(ctx context.Context) (found Uncommitted, err error) {
-	status, err := v.inWorkTree(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--untracked-files=normal")
+	attributes, changed, untracked, err := v.status(ctx, "normal")
 	if err != nil {
 		return found, err
 	}
-	out, err := v.git.output(ctx, status)
-	if err != nil {
-		return found, err
-	}
-	changed, untracked := parseStatus(string(out))
-	attributes := status
 	attributes.args = []string{"check-attr", "-z", "--stdin", "filter"}
 	filters, err := v.filters(ctx, attributes, changed)
 	if err != nil {
@@ -67,18 +61,24 @@ const maxUntracked = 10_000
 // ignores, as far as there are not too many.
 func (r *Repository) Untracked(ctx context.Context) (paths []string, err error) {
 	err = r.with(func(v *view) error {
-		status, err := v.inWorkTree(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--untracked-files=all")
-		if err != nil {
-			return err
-		}
-		out, err := v.git.output(ctx, status)
-		_, paths = parseStatus(string(out))
+		_, _, paths, err = v.status(ctx, "all")
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("looking for untracked files in %s: %w", r.Top, err)
 	}
 	return paths[:min(len(paths), maxUntracked)], nil
+}
+
+// status asks git what differs from HEAD, and returns the call that asked.
+func (v *view) status(ctx context.Context, untracked string) (asked call, changed, unknown []string, err error) {
+	asked, err = v.inWorkTree(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--untracked-files="+untracked)
+	if err != nil {
+		return asked, nil, nil, err
+	}
+	out, err := v.git.output(ctx, asked)
+	changed, unknown = parseStatus(string(out))
+	return asked, changed, unknown, err
 }
 
 // parseStatus reads what git status says.

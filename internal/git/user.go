@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,8 +48,7 @@ func (u *userConfig) query(ctx context.Context, query ...string) (string, error)
 	c := u.view.call(append([]string{"config", "--file", u.file, "--includes"}, query...)...)
 	c.env = u.env
 	out, err := u.view.git.line(ctx, c)
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
+	if saidNo(err) {
 		return "", nil
 	}
 	if err != nil {

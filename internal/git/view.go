@@ -71,8 +71,7 @@ func (v *view) call(args ...string) call { return call{dir: v.dir, args: args} }
 // resolve returns the commit that a name stands for; empty: there is none.
 func (v *view) resolve(ctx context.Context, name string) (string, error) {
 	commit, err := v.git.line(ctx, v.call("rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}"))
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Code == 1 {
+	if saidNo(err) {
 		return "", nil
 	}
 	return commit, err
@@ -142,8 +141,7 @@ func (r *Repository) HasFolder(ctx context.Context, commit, folder string) (has 
 func (r *Repository) Fork(ctx context.Context, a, b string) (commit string, err error) {
 	err = r.with(func(v *view) error {
 		commit, err = v.git.line(ctx, v.call("merge-base", a, b))
-		var failed *CommandError
-		if errors.As(err, &failed) && failed.Code == 1 {
+		if saidNo(err) {
 			commit, err = "", nil
 		}
 		return err

@@ -192,7 +192,7 @@ func (w *worktree) checkOut(ctx context.Context, from, to string) error {
 	refresh, read := w.call("update-index", "-q", "--refresh"), w.call("read-tree", "-m", "-u", from, to)
 	for _, c := range []*call{&refresh, &read} {
 		c.tree, c.index = w.dir, filepath.Join(w.admin, "index")
-		c.env = configEnv(slices.Concat(closedConfig(), [][2]string{{"core.bare", "false"}, {"core.splitIndex", "false"}, {"checkout.workers", "0"}, {"advice.graftFileDeprecated", "false"}}, settings))
+		c.env = configEnv(slices.Concat(closedConfig(), [][2]string{{"core.bare", "false"}, {"core.splitIndex", "false"}, {"checkout.workers", "0"}}, settings))
 	}
 	var failed *CommandError
 	if err := w.git.run(ctx, refresh); err != nil && !errors.As(err, &failed) {
