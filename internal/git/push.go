@@ -64,7 +64,7 @@ func (r *Repository) Push(ctx context.Context, o Push) error {
 func (v *view) checkDefault(ctx context.Context, o Push, address string, env []string) error {
 	c := v.call("ls-remote", "--symref", "--", address, "HEAD")
 	c.env = env
-	said, err := v.runFor(ctx, c)
+	said, err := v.printed(ctx, c)
 	if err != nil {
 		return pushFailed(o, address, said, err)
 	}
@@ -78,7 +78,7 @@ func (v *view) checkDefault(ctx context.Context, o Push, address string, env []s
 func (v *view) push(ctx context.Context, o Push, address string, env []string) error {
 	c := v.call("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--receive-pack="+receiver(address), "--", address, o.Commit+":refs/heads/"+o.Branch)
 	c.env = env
-	said, err := v.runFor(ctx, c)
+	said, err := v.printed(ctx, c)
 	if err != nil {
 		return pushFailed(o, address, said, err)
 	}
@@ -94,28 +94,12 @@ func receiver(address string) string {
 	return "git-receive-pack"
 }
 
-// pushGrace is how long a push that was ended may take to end.
-const pushGrace = time.Second
-
-// runFor runs git no longer than the context lasts, and returns what it printed, also
-// when it failed. The programs that git starts to reach a server keep its output open
-// when it is killed; they give up by themselves a little later.
-func (v *view) runFor(ctx context.Context, c call) (string, error) {
+// printed runs git and returns what it printed, also when it failed.
+func (v *view) printed(ctx context.Context, c call) (string, error) {
 	out := &limited{most: maxStderr}
 	c.stdout = out
-	ended := make(chan error, 1)
-	go func() { ended <- v.git.run(ctx, c) }()
-	select {
-	case err := <-ended:
-		return out.buffer.String(), err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-ended:
-		return out.buffer.String(), err
-	case <-time.After(pushGrace):
-		return "", context.Cause(ctx)
-	}
+	err := v.git.run(ctx, c)
+	return out.buffer.String(), err
 }
 
 // pushFailed says what went wrong. An address may hold a password.
