@@ -10,10 +10,22 @@ import (
 // Info is what an engine can do on this machine. It is data, so that a Spec is
 // checked against it before anything is created.
 type Info struct {
-	Engine   string    `json:"engine"`
-	Version  string    `json:"version"`
-	Boundary string    `json:"boundary"` // what stands between guest and host, in a few words
-	Rootless bool      `json:"rootless"`
+	Engine   string `json:"engine"`
+	Version  string `json:"version"`
+	Boundary string `json:"boundary"` // what stands between guest and host, in a few words
+	Rootless bool   `json:"rootless"`
+
+	// Runtime is the OCI runtime that starts containers, Runtimes are all that
+	// the engine knows, and Cgroups is the version of the control groups that
+	// keep the limits. They are empty where an engine has no such thing.
+	Runtime  string   `json:"runtime,omitempty"`
+	Runtimes []string `json:"runtimes,omitempty"`
+	Cgroups  int      `json:"cgroups,omitempty"`
+
+	// Lacks says what this boundary does not hold that a stronger one would, each
+	// in a few words, for people who choose.
+	Lacks []string `json:"lacks,omitempty"`
+
 	Networks []Network `json:"networks"`
 
 	// Helper is where this very program is found inside, read-only.
@@ -22,6 +34,7 @@ type Info struct {
 	Isolated       bool `json:"isolated"` // false: commands run on the host
 	ProtectedPaths bool `json:"protected_paths"`
 	Rootfs         bool `json:"rootfs"`
+	Image          bool `json:"image"`
 	Terminal       bool `json:"terminal"`
 	LimitMemory    bool `json:"limit_memory"`
 	LimitCPUs      bool `json:"limit_cpus"`
@@ -49,6 +62,8 @@ func (i Info) Check(s Spec) error {
 	need(s.Network == NetworkGate && s.Gate == nil, false, "open a door without a gate behind it")
 	need(slices.ContainsFunc(s.Mounts, func(m Mount) bool { return len(m.Protect) > 0 }), i.ProtectedPaths, "keep paths read-only inside a writable mount")
 	need(s.Rootfs != "", i.Rootfs, "use a root file system folder")
+	need(s.Image != "", i.Image, "start from an image")
+	need(s.Image != "" && s.Rootfs != "", false, "start from an image and a root file system folder at once")
 	need(len(s.Own) > 0, i.OwnFiles, "give a sandbox folders of its own")
 	need(s.Limits.Memory > 0, i.LimitMemory, "limit memory")
 	need(s.Limits.CPUs > 0, i.LimitCPUs, "limit CPUs")

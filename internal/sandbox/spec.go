@@ -19,6 +19,10 @@ type Spec struct {
 	// an almost empty root with the host's system directories, read-only.
 	Rootfs string `json:"rootfs,omitempty"`
 
+	// Image is an image that the engine itself knows, used read-only in the place
+	// of Rootfs. At most one of the two is given.
+	Image string `json:"image,omitempty"`
+
 	// Mounts is the whole of the host that is visible inside, apart from the
 	// system directories. The first one is the workspace.
 	Mounts []Mount `json:"mounts"`
@@ -60,6 +64,12 @@ type Mount struct {
 	// renamed or replaced inside. They must exist on the host; package
 	// workspace sees to that.
 	Protect []string `json:"protect,omitempty"`
+
+	// Exclusive says that ralph made what is mounted for this sandbox, so that no
+	// program of the host listens on a socket in it. An engine that shares the
+	// host's kernel lets a sandbox have unix sockets only if all mounts are
+	// exclusive: it cannot tell the host's from the sandbox's own.
+	Exclusive bool `json:"exclusive,omitempty"`
 }
 
 // User is a user and group number inside the sandbox. Engines refuse root, its
