@@ -29,58 +29,58 @@ func Forward(ctx context.Context, f *os.File, l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	sess := newSession(conn, guestRole)
+	guest := Join(conn)
+	sess := guest.sess
 	stop := context.AfterFunc(ctx, func() { sess.fail(ctx.Err()) })
 	defer stop()
-	sess.out.enqueue(frame{0, kindHello, version})
 
 	var all sync.WaitGroup
 	if l != nil {
-		all.Go(func() { sess.fail(acceptAll(sess, l, &all)) })
+		all.Go(func() { sess.fail(acceptAll(guest, l, &all)) })
 	}
 	<-sess.over
 	if l != nil {
 		l.Close()
 	}
 	all.Wait()
-	switch err := sess.cause(); {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case errors.Is(err, io.EOF):
-		return nil
-	default:
-		return err
 	}
+	return guest.Err()
 }
 
 // acceptAll forwards what l accepts until the session is over or l is closed.
-func acceptAll(sess *session, l net.Listener, all *sync.WaitGroup) error {
+func acceptAll(guest *Guest, l net.Listener, all *sync.WaitGroup) error {
 	for {
 		conn, err := l.Accept()
 		switch {
 		case err == nil:
-			all.Go(func() { forward(sess, conn) })
+			all.Go(func() { guest.Carry(conn, nil) })
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("accept connections to forward: %w", err)
 		default:
 			// Out of descriptors, say: connections that end free some.
 			select {
 			case <-time.After(50 * time.Millisecond):
-			case <-sess.over:
+			case <-guest.Done():
 			}
 		}
 	}
 }
 
-// forward carries one connection to its end.
-func forward(sess *session, conn net.Conn) {
+// Carry takes one connection to its end, on a stream that begins with greeting.
+func (g *Guest) Carry(conn net.Conn, greeting []byte) {
 	defer conn.Close()
-	stream, err := sess.open()
+	stream, err := g.Open()
 	if err != nil {
 		sever(conn)
 		return
 	}
 	defer stream.Close()
+	if _, err := stream.Write(greeting); err != nil {
+		sever(conn)
+		return
+	}
 
 	uploaded := make(chan struct{})
 	go func() {

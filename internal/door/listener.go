@@ -18,8 +18,12 @@ func NewListener(f *os.File) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Listener{newSession(conn, hostRole)}, nil
+	return Listen(conn), nil
 }
+
+// Listen listens on any connection that leads to the guest's end. It takes over
+// conn, whose Write must return when its deadline is set to the past.
+func Listen(conn net.Conn) *Listener { return &Listener{newSession(conn, hostRole)} }
 
 // Ready returns a channel that is closed when the guest has said that it is
 // forwarding. It stays open if the guest never does; Done tells then.

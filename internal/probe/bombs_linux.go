@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/agent-loop/ralph/internal/threads"
 )
 
 // fork makes a bare copy of this process. The copy has a single thread and no
@@ -22,6 +24,9 @@ func fork() (pid int, err error) {
 	p, _, e := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	return int(p), errno(e)
 }
+
+// spareThreads is more than a probe needs at once.
+const spareThreads = 16
 
 // forkBomb counts in a page that all its processes share. Nobody ends, so the
 // count is how many are alive. It stops at twice the limit.
@@ -35,6 +40,7 @@ func forkBomb(f Facts) Result {
 	}
 	alive := (*int32)(unsafe.Pointer(&page[0]))
 	bound := int32(2*f.MaxProcesses + 16)
+	threads.Reserve(spareThreads) // this process must live to tell
 	// The copies must not react to the signals of a runtime they do not have.
 	runtime.LockOSThread()
 	for atomic.LoadInt32(alive) < bound {

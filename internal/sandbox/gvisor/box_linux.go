@@ -4,55 +4,49 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"gvisor.dev/gvisor/pkg/sentry/control"
 	"gvisor.dev/gvisor/pkg/sentry/kernel/auth"
 
 	"github.com/agent-loop/ralph/internal/door"
 	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/sandbox/lifetime"
+	"github.com/agent-loop/ralph/internal/sandbox/machine"
+	"github.com/agent-loop/ralph/internal/sandbox/roster"
 )
 
 // box is one running sandbox.
 type box struct {
-	id     string
-	dir    string
+	entry  *roster.Entry
 	spec   sandbox.Spec
 	ids    identity
 	binary string
-	lock   *os.File // tells other ralphs that this sandbox is alive
 
 	launcher  *launcher
 	processes *processes // nil until it runs
 	control   *sentryControl
 
-	once    sync.Once
-	ending  atomic.Bool
-	lasting error         // processes that would not end
-	ended   chan struct{} // closed when the sandbox is over
-	cause   error         // why; set before ended is closed
+	*lifetime.Lifetime
+	lasting error // processes that would not end
 }
 
 var _ sandbox.Sandbox = (*box)(nil)
 
 // ID is part of the sandbox.Sandbox interface.
-func (b *box) ID() string { return b.id }
+func (b *box) ID() string { return b.entry.ID }
 
 // start brings the sandbox up and returns when commands can run.
 func (b *box) start(ctx context.Context) error {
 	var err error
-	if b.control, err = connect(b.dir, b.id); err != nil {
+	if b.control, err = connect(b.entry.Dir, b.entry.ID); err != nil {
 		return err
 	}
-	if b.launcher, err = launch(b.binary, b.dir, b.id, chooseCPUs(b.spec.Limits.CPUs)); err != nil {
+	if b.launcher, err = launch(b.binary, b.entry.Dir, b.entry.ID, machine.ChooseCPUs(b.spec.Limits.CPUs)); err != nil {
 		b.control.close()
 		return err
 	}
-	err = writeRecord(b.dir, record{Status: b.status(), Launcher: b.launcher.process.Pid})
+	err = b.entry.Write(b.entry.Status(b.spec), processRecord{Launcher: b.launcher.PID()})
 	if err == nil {
 		err = b.launcher.await(ctx, b.control.running)
 	}
@@ -63,7 +57,7 @@ func (b *box) start(ctx context.Context) error {
 		err = b.openDoor(ctx)
 	}
 	if err != nil {
-		b.end(sandbox.ErrGone)
+		b.End(sandbox.ErrGone)
 	}
 	return err
 }
@@ -71,23 +65,17 @@ func (b *box) start(ctx context.Context) error {
 // supervise starts what accompanies the sandbox to its end.
 func (b *box) supervise() error {
 	var err error
-	if b.processes, err = findProcesses(b.dir, b.id); err != nil {
+	if b.processes, err = findProcesses(b.entry.Dir, b.entry.ID); err != nil {
 		return err
 	}
 	if err := b.watch(b.processes); err != nil {
 		return err
 	}
 	go func() {
-		<-b.launcher.exited
-		b.end(sandbox.ErrGone)
+		<-b.launcher.Exited()
+		b.End(sandbox.ErrGone)
 	}()
-	if limit := b.spec.Limits.Time; limit > 0 {
-		timer := time.AfterFunc(limit, func() { b.end(&sandbox.LimitError{Limit: "time", Value: limit.String()}) })
-		go func() {
-			<-b.ended
-			timer.Stop()
-		}()
-	}
+	b.EndAfter(b.spec.Limits.Time)
 	return nil
 }
 
@@ -105,7 +93,7 @@ func (b *box) openDoor(ctx context.Context) error {
 		return fmt.Errorf("making the door: %w", err)
 	}
 	go func() {
-		<-b.ended
+		<-b.Ended()
 		listener.Close()
 	}()
 	if err := b.startGuard(guest); err != nil {
@@ -113,10 +101,10 @@ func (b *box) openDoor(ctx context.Context) error {
 	}
 	select {
 	case <-listener.Ready():
-		go b.serveGate(listener)
+		go b.Serve(b.spec.Gate, listener)
 		return nil
-	case <-b.ended:
-		return fmt.Errorf("starting the door: %w", b.cause)
+	case <-b.Ended():
+		return fmt.Errorf("starting the door: %w", b.Cause())
 	case <-ctx.Done():
 		return fmt.Errorf("starting the door: %w", ctx.Err())
 	}
@@ -141,34 +129,18 @@ func (b *box) startGuard(end *os.File) error {
 	return err
 }
 
-// serveGate runs the gate behind the door. A sandbox whose gate has failed is of
-// no use and is ended; one that is ending anyway shuts its door first.
-func (b *box) serveGate(listener net.Listener) {
-	err := b.spec.Gate(listener)
-	if err == nil || errors.Is(err, net.ErrClosed) {
-		return
+// stop ends the sandbox's processes.
+func (b *box) stop() {
+	b.launcher.Kill()
+	if b.processes != nil {
+		b.lasting = b.processes.awaitEnd()
 	}
-	b.endUnlessOver(fmt.Errorf("the gate failed: %w", err))
-}
-
-// end stops the sandbox. The first cause is the one that is reported.
-func (b *box) end(cause error) {
-	b.once.Do(func() {
-		b.cause = cause
-		b.ending.Store(true)
-		b.launcher.kill()
-		if b.processes != nil {
-			b.lasting = b.processes.awaitEnd()
-		}
-		b.control.close()
-		b.lock.Close()
-		close(b.ended)
-	})
-	<-b.ended
+	b.control.close()
+	b.entry.Release()
 }
 
 // Close is part of the sandbox.Sandbox interface.
 func (b *box) Close() error {
-	b.end(sandbox.ErrGone)
-	return errors.Join(b.lasting, removeDir(b.dir))
+	b.End(sandbox.ErrGone)
+	return errors.Join(b.lasting, b.entry.Remove())
 }

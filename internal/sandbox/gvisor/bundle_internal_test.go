@@ -3,10 +3,8 @@
 package gvisor
 
 import (
-	"errors"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -16,30 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/sandbox/layout"
 )
-
-func TestInsideOther(t *testing.T) {
-	for _, tt := range []struct {
-		target string
-		others []string
-		want   bool
-	}{
-		{"/w/data", []string{"/w"}, true},
-		{"/w/a/b", []string{"/x", "/w/a"}, true},
-		{"/w", []string{"/w/data"}, false}, // it holds the other one
-		{"/workspace", []string{"/w"}, false},
-		{"/w", nil, false},
-	} {
-		m := sandbox.Mount{Target: tt.target}
-		spec := sandbox.Spec{Mounts: []sandbox.Mount{m}}
-		for _, other := range tt.others {
-			spec.Mounts = append(spec.Mounts, sandbox.Mount{Target: other})
-		}
-		if got := insideOther(m, spec); got != tt.want {
-			t.Errorf("%s in %q: %v", tt.target, tt.others, got)
-		}
-	}
-}
 
 func TestRlimits(t *testing.T) {
 	const files = 1 << 16
@@ -67,7 +43,7 @@ func TestShareWithHost(t *testing.T) {
 	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Source: "/src", Target: "/dst"}, {Source: "/data", Target: "/mnt", ReadOnly: true}}}
 	got := shareWithHost(spec, []specs.Mount{
 		bindMount("/usr", "/usr", true),
-		tmpfsMount("/tmp", 1),
+		tmpfsMount(layout.Mount{Target: "/tmp", Size: 1}),
 		bindMount("/src", "/dst", false),
 		bindMount("/src/.git", "/dst/.git", true),
 		bindMount("/srcs", "/dsts", true),
@@ -80,32 +56,6 @@ func TestShareWithHost(t *testing.T) {
 		want["dev.gvisor.spec.mount."+prefix+".share"] = "shared"
 	}
 	if !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-// Every folder above a protected path is a mount of its own, once, before what
-// lies in it.
-func TestUserMountsPinTheWay(t *testing.T) {
-	source := t.TempDir()
-	m := sandbox.Mount{Source: source, Target: "/w", Protect: []string{".git", "a/b/.git", "a/c"}}
-	k, err := newSkeleton(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	mounts, err := k.userMounts(m, sandbox.Spec{Mounts: []sandbox.Mount{m}}, identity{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got [][2]string
-	for _, m := range mounts {
-		if m.Source != filepath.Join(source, m.Destination[len("/w"):]) {
-			t.Errorf("%s comes from %s", m.Destination, m.Source)
-		}
-		got = append(got, [2]string{m.Destination, m.Options[1]})
-	}
-	want := [][2]string{{"/w", "rw"}, {"/w/.git", "ro"}, {"/w/a", "rw"}, {"/w/a/b", "rw"}, {"/w/a/b/.git", "ro"}, {"/w/a/c", "ro"}}
-	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -179,49 +129,43 @@ func TestIdentityOfRoot(t *testing.T) {
 }
 
 func TestMapped(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mount := layout.Mount{Source: "/src", Target: "/dst", User: true, Owner: sandbox.User{UID: 7, GID: 8}}
 	plain := bindMount("/src", "/dst", false)
-	if got := (identity{}).mapped(plain, info); !reflect.DeepEqual(got, plain) {
+	if got := ociMount(mount, identity{}); !reflect.DeepEqual(got, plain) {
 		t.Errorf("an ordinary user's mount became %+v", got)
 	}
-	got := identity{root: true}.mapped(plain, info)
-	owner, group := uint32(os.Geteuid()), uint32(os.Getegid())
+	got := ociMount(mount, identity{root: true})
 	sentry := specs.LinuxIDMapping{ContainerID: sentryHostID, HostID: sentryHostID, Size: 1}
-	wantUIDs := []specs.LinuxIDMapping{{ContainerID: owner, HostID: agentHostID, Size: 1}, sentry}
-	wantGIDs := []specs.LinuxIDMapping{{ContainerID: group, HostID: agentHostID, Size: 1}, sentry}
+	wantUIDs := []specs.LinuxIDMapping{{ContainerID: 7, HostID: agentHostID, Size: 1}, sentry}
+	wantGIDs := []specs.LinuxIDMapping{{ContainerID: 8, HostID: agentHostID, Size: 1}, sentry}
 	if !slices.Contains(got.Options, "idmap") || !slices.Equal(got.UIDMappings, wantUIDs) || !slices.Equal(got.GIDMappings, wantGIDs) {
 		t.Errorf("root's mount became %+v", got)
 	}
+	for name, change := range map[string]func(*layout.Mount){
+		"what is not the user's": func(m *layout.Mount) { m.User = false },
+		"a stand-in":             func(m *layout.Mount) { m.Empty = true },
+	} {
+		other := mount
+		change(&other)
+		if got := ociMount(other, identity{root: true}); !reflect.DeepEqual(got, plain) {
+			t.Errorf("%s became %+v", name, got)
+		}
+	}
 }
 
-// A link in the root file system does not lead a write to the host's own files.
-func TestSkeletonStaysInside(t *testing.T) {
-	precious := filepath.Join(t.TempDir(), "precious")
-	if err := os.WriteFile(precious, []byte("kept"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	k, err := newSkeleton(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(k.symlink(precious, "/file"), k.symlink(filepath.Dir(precious), "/folder")); err != nil {
-		t.Fatal(err)
-	}
-	for _, target := range []string{"/file", "/folder/precious", "/folder/new"} {
-		_ = k.mountPoint(target, false)
-	}
-	_ = k.mountPoint("/folder/new", true)
-	if data, err := os.ReadFile(precious); err != nil || string(data) != "kept" {
-		t.Errorf("the host's file holds %q, %v", data, err)
-	}
-	if left, _ := os.ReadDir(filepath.Dir(precious)); len(left) != 1 {
-		t.Errorf("the host's folder holds %v", left)
+func TestMountOptions(t *testing.T) {
+	agent := sandbox.User{UID: 7, GID: 8}
+	for _, tt := range []struct {
+		mount layout.Mount
+		want  []string
+	}{
+		{layout.Mount{Kind: layout.Bind}, []string{"rbind", "rw", "nosuid", "nodev"}},
+		{layout.Mount{Kind: layout.Bind, ReadOnly: true}, []string{"rbind", "ro", "nosuid", "nodev"}},
+		{layout.Mount{Kind: layout.Tmpfs, Size: 9, Mode: 0o1777}, []string{"nosuid", "nodev", "size=9", "mode=1777"}},
+		{layout.Mount{Kind: layout.Tmpfs, Size: 9, Mode: 0o755, Owner: agent}, []string{"nosuid", "nodev", "size=9", "uid=7", "gid=8", "mode=0755"}},
+	} {
+		if got := ociMount(tt.mount, identity{}).Options; !slices.Equal(got, tt.want) {
+			t.Errorf("%+v: got %q, want %q", tt.mount, got, tt.want)
+		}
 	}
 }

@@ -12,12 +12,14 @@ import (
 	"gvisor.dev/gvisor/pkg/sentry/kernel/auth"
 
 	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/sandbox/lifetime"
+	"github.com/agent-loop/ralph/internal/sandbox/streams"
 )
 
 // Exec is part of the sandbox.Sandbox interface.
 func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
-	if b.over() {
-		return 0, b.gone()
+	if b.Over() {
+		return 0, b.Gone()
 	}
 	if len(cmd.Args) == 0 {
 		return 0, errors.New("no command given")
@@ -26,46 +28,29 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
 		return 0, err
 	}
 	began := time.Now()
-	pipes, err := openStreams(cmd)
+	pipes, err := streams.Open(cmd)
 	if err != nil {
 		return 0, err
 	}
-	defer pipes.close()
+	defer pipes.Close()
 	pid, err := b.control.execute(b.execArgs(cmd, pipes))
-	pipes.started()
+	pipes.Started()
 	if err != nil {
 		return 0, b.startError(cmd, err)
 	}
-	pipes.attend(cmd, func(signal unix.Signal) { _ = b.control.signalForeground(pid, signal) })
+	pipes.Attend(cmd, func(signal unix.Signal) { _ = b.control.signalForeground(pid, signal) })
 	code, err := b.await(ctx, pid, began)
 	// A caller who takes no output can still stop the wait for the rest of it.
-	stop := context.AfterFunc(ctx, func() { b.end(ctxCause(ctx, began)) })
+	stop := context.AfterFunc(ctx, func() { b.End(lifetime.CauseOf(ctx, began)) })
 	defer stop()
-	outputErr := pipes.finish(b.ended)
+	outputErr := pipes.Finish(b.Ended())
 	if err == nil && code == 0 {
 		err = outputErr
 	}
 	return code, err
 }
 
-func (b *box) over() bool {
-	select {
-	case <-b.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-// gone is what commands get that come too late for the cause itself.
-func (b *box) gone() error {
-	if errors.Is(b.cause, sandbox.ErrGone) {
-		return b.cause
-	}
-	return fmt.Errorf("%w: %w", sandbox.ErrGone, b.cause)
-}
-
-func (b *box) execArgs(cmd sandbox.Command, pipes *streams) *control.ExecArgs {
+func (b *box) execArgs(cmd sandbox.Command, pipes *streams.Streams) *control.ExecArgs {
 	dir := cmd.Dir
 	if dir == "" {
 		dir = b.spec.WorkDir()
@@ -84,7 +69,7 @@ func (b *box) execArgs(cmd sandbox.Command, pipes *streams) *control.ExecArgs {
 		Capabilities:     &auth.TaskCapabilities{},
 		NoNewPrivileges:  true,
 		StdioIsPty:       cmd.Terminal != nil,
-		FilePayload:      control.NewFilePayload(pipes.guest(), nil),
+		FilePayload:      control.NewFilePayload(pipes.Guest(), nil),
 	}
 }
 
@@ -105,14 +90,14 @@ func (b *box) await(ctx context.Context, pid int32, began time.Time) (int, error
 			r.err = sandbox.ErrGone
 		}
 		if r.err != nil {
-			return 0, b.lost(fmt.Errorf("waiting for the command: %w", r.err))
+			return 0, b.Lost(fmt.Errorf("waiting for the command: %w", r.err))
 		}
 		return r.code, nil
-	case <-b.ended:
-		return 0, b.cause
+	case <-b.Ended():
+		return 0, b.Cause()
 	case <-ctx.Done():
-		b.end(ctxCause(ctx, began))
-		return 0, b.cause
+		b.End(lifetime.CauseOf(ctx, began))
+		return 0, b.Cause()
 	}
 }
 
@@ -120,34 +105,14 @@ func (b *box) await(ctx context.Context, pid int32, began time.Time) (int, error
 // ended: its processes go one after the other, and the sentry may live long
 // enough to report the code of one.
 func (b *box) dying(code int) bool {
-	return code != 0 && (b.ending.Load() || !b.control.running())
-}
-
-// lost explains why the sentry stopped answering: if it has died, its end is
-// about to be known.
-func (b *box) lost(err error) error {
-	select {
-	case <-b.ended:
-		return b.cause
-	case <-time.After(time.Second):
-		return err
-	}
-}
-
-// ctxCause is the reason for ending a sandbox whose caller's context ended.
-func ctxCause(ctx context.Context, began time.Time) error {
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return ctx.Err()
-	}
-	deadline, _ := ctx.Deadline()
-	return &sandbox.LimitError{Limit: "time", Value: deadline.Sub(began).Round(time.Millisecond).String()}
+	return code != 0 && (b.Ending() || !b.control.running())
 }
 
 // startError tells a command that cannot be started from a sandbox that does
 // not answer. The sentry's errors reach us as text.
 func (b *box) startError(cmd sandbox.Command, err error) error {
-	if b.over() {
-		return b.gone()
+	if b.Over() {
+		return b.Gone()
 	}
 	text := err.Error()
 	reason := text[strings.LastIndex(text, ": ")+1:]
@@ -158,7 +123,7 @@ func (b *box) startError(cmd sandbox.Command, err error) error {
 	case strings.Contains(text, "permission denied"), strings.Contains(text, "exec format"), strings.Contains(text, "not a directory"):
 		failed.Code = 126
 	default:
-		return b.lost(fmt.Errorf("starting %s: %w", cmd.Args[0], err))
+		return b.Lost(fmt.Errorf("starting %s: %w", cmd.Args[0], err))
 	}
 	return failed
 }

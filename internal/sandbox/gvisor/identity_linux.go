@@ -2,9 +2,7 @@ package gvisor
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"syscall"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
@@ -77,17 +75,13 @@ func newIdentity(asked sandbox.User) identity {
 // mapped makes the owner of a user's mount appear as the agent. Only needed as
 // root: an ordinary user's files are his inside as well. The sentry's own id
 // stays itself, because it creates each file before it gives it away.
-func (ids identity) mapped(m specs.Mount, info fs.FileInfo) specs.Mount {
+func (ids identity) mapped(m specs.Mount, owner sandbox.User) specs.Mount {
 	if !ids.root {
 		return m
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return m
-	}
 	m.Options = append(m.Options, "idmap")
-	m.UIDMappings = []specs.LinuxIDMapping{idMap(int(stat.Uid), agentHostID), idMap(sentryHostID, sentryHostID)}
-	m.GIDMappings = []specs.LinuxIDMapping{idMap(int(stat.Gid), agentHostID), idMap(sentryHostID, sentryHostID)}
+	m.UIDMappings = []specs.LinuxIDMapping{idMap(owner.UID, agentHostID), idMap(sentryHostID, sentryHostID)}
+	m.GIDMappings = []specs.LinuxIDMapping{idMap(owner.GID, agentHostID), idMap(sentryHostID, sentryHostID)}
 	return m
 }
 

@@ -1,77 +1,58 @@
 package gvisor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
-	"runtime"
 	"strings"
-	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/agent-loop/ralph/internal/proc"
 	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/sandbox/machine"
 )
 
 // launcher is the running process at the top of a sandbox's tree. While it
 // lives, so does the sandbox.
 type launcher struct {
-	process *os.Process
-	log     *tail
-	exited  chan struct{} // closed when the process has ended
+	*proc.Attached
+	log *proc.Tail
 }
 
+// maxLog bounds what is kept of gVisor's log.
+const maxLog = 64 << 10
+
 // launch starts the sandbox whose bundle is in dir.
-func launch(binary, dir, id, cpus string) (*launcher, error) {
+func launch(binary, dir, id string, cpus []int) (*launcher, error) {
 	logReader, logWriter, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("starting the sandbox: %w", err)
 	}
 	defer logWriter.Close()
-	l := &launcher{log: &tail{max: 64 << 10}, exited: make(chan struct{})}
-	cmd := &exec.Cmd{
-		Path:        binary,
-		Args:        launchArgs(dir, id),
-		Env:         []string{cpusVar + "=" + cpus},
-		Dir:         "/",
-		Stdout:      l.log, // gVisor's and our first process's own words
-		Stderr:      l.log,
-		ExtraFiles:  []*os.File{logWriter}, // descriptor 3
-		SysProcAttr: &unix.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},
-		WaitDelay:   time.Second, // the sentry holds the log open a little longer
-	}
-	started := make(chan error)
-	go l.run(cmd, started)
-	if err := <-started; err != nil {
+	l := &launcher{log: proc.NewTail(maxLog)}
+	l.Attached, err = proc.Attach(&exec.Cmd{
+		Path:       binary,
+		Args:       launchArgs(dir, id),
+		Env:        []string{cpusVar + "=" + machine.FormatCPUs(cpus)},
+		Dir:        "/",
+		Stdout:     l.log, // gVisor's and our first process's own words
+		Stderr:     l.log,
+		ExtraFiles: []*os.File{logWriter}, // descriptor 3
+		WaitDelay:  time.Second,           // the sentry holds the log open a little longer
+	})
+	if err != nil {
 		logReader.Close()
 		return nil, fmt.Errorf("starting the sandbox: %w", err)
 	}
 	go func() {
 		defer logReader.Close()
-		_, _ = l.log.ReadFrom(logReader)
+		_, _ = io.Copy(l.log, logReader)
 	}()
 	return l, nil
-}
-
-// run starts the process and waits for it on one locked thread: the kernel
-// sends the parent-death signal when the thread that forked ends, not when the
-// process does.
-func (l *launcher) run(cmd *exec.Cmd, started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := cmd.Start(); err != nil {
-		started <- err
-		return
-	}
-	l.process = cmd.Process
-	started <- nil
-	_ = cmd.Wait()
-	close(l.exited)
 }
 
 // launchArgs is gVisor's command line, each flag with its reason.
@@ -94,13 +75,6 @@ func launchArgs(dir, id string) []string {
 	}
 }
 
-// kill ends the sandbox and waits until the launcher is gone. The kernel then
-// ends the rest of the tree.
-func (l *launcher) kill() {
-	_ = l.process.Kill()
-	<-l.exited
-}
-
 // startPoll is how often the sandbox is asked whether it runs yet.
 const startPoll = 2 * time.Millisecond
 
@@ -110,7 +84,7 @@ func (l *launcher) await(ctx context.Context, ready func() bool) error {
 	defer tick.Stop()
 	for {
 		select {
-		case <-l.exited:
+		case <-l.Exited():
 			return startFailure(l.log.String())
 		case <-ctx.Done():
 			return fmt.Errorf("starting the sandbox: %w", ctx.Err())
@@ -157,41 +131,4 @@ func startFailure(log string) error {
 		return fmt.Errorf("starting the sandbox: %s", last[strings.LastIndexByte(last, '\n')+1:])
 	}
 	return errors.New("starting the sandbox: it ended without a word")
-}
-
-// tail keeps the last part of what is written to it.
-type tail struct {
-	mu  sync.Mutex
-	max int
-	buf bytes.Buffer
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf.Write(p)
-	if over := t.buf.Len() - t.max; over > 0 {
-		t.buf.Next(over)
-	}
-	return len(p), nil
-}
-
-// ReadFrom reads until the log ends.
-func (t *tail) ReadFrom(r *os.File) (int64, error) {
-	chunk := make([]byte, 8<<10)
-	var total int64
-	for {
-		n, err := r.Read(chunk)
-		_, _ = t.Write(chunk[:n])
-		total += int64(n)
-		if err != nil {
-			return total, err
-		}
-	}
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.buf.String()
 }

@@ -2,6 +2,7 @@ package gvisor
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -38,23 +39,34 @@ func Reexec() {
 			fmt.Fprintln(os.Stderr, "ralph: confining the sandbox:", err)
 			os.Exit(1)
 		}
-		runsc()
+		runsc(engineCommands())
+	case name == RuntimeName:
+		if err := becomeRuntime(); err != nil {
+			fmt.Fprintln(os.Stderr, "ralph: confining the runtime:", err)
+			os.Exit(1)
+		}
+		runsc(runtimeCommands())
 	case strings.HasPrefix(name, "runsc"), os.Args[0] == "/proc/self/exe":
-		runsc()
+		runsc(runtimeCommands())
 	}
 	// gVisor's packages open a pipe when they are loaded, and leave it open for
 	// every program that this one starts.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 }
 
-// runsc hands over to gVisor's command line with only the commands that a
-// sandbox needs: what is not linked in cannot be attacked, and the rest of
-// runsc would double the size of the binary.
-func runsc() {
-	cli.Run(nil, map[util.SubCommand]string{
-		new(cmd.Run):          "",
+// runsc hands over to gVisor's command line with the given commands and those
+// that gVisor calls itself: what is not linked in cannot be attacked, and the
+// rest of runsc would double the size of the binary.
+func runsc(commands map[util.SubCommand]string) {
+	maps.Copy(commands, map[util.SubCommand]string{
 		new(sentrycmd.Boot):   "",
 		new(cmd.Gofer):        "",
 		new(sentrycmd.Umount): "",
-	}, nil)
+	})
+	cli.Run(nil, commands, nil)
+}
+
+// engineCommands is what a sandbox of our own engine is started with.
+func engineCommands() map[util.SubCommand]string {
+	return map[util.SubCommand]string{new(cmd.Run): ""}
 }

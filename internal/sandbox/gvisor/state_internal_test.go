@@ -9,58 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/agent-loop/ralph/internal/sandbox"
 )
-
-func someRecord(id string, created time.Time) record {
-	return record{Launcher: 42, Status: sandbox.Status{
-		ID: id, Engine: Name, State: sandbox.Running, Workspace: "/w", PID: 41,
-		CreatedAt: created, Labels: map[string]string{"run": "1"}, Fingerprint: "0123",
-	}}
-}
-
-func TestRecordIsReadAsWritten(t *testing.T) {
-	dir := t.TempDir()
-	for _, want := range []record{someRecord("ralph-0", time.Unix(1, 0).UTC()), someRecord("ralph-1", time.Unix(2, 0).UTC())} {
-		if err := writeRecord(dir, want); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := readRecord(dir); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v, %v; want %+v", got, err, want)
-		}
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Fatalf("left are %v, %v", entries, err)
-	}
-	if info, err := entries[0].Info(); err != nil || info.Mode() != 0o600 {
-		t.Errorf("others may read it: %v, %v", info.Mode(), err)
-	}
-}
-
-func TestRecordErrors(t *testing.T) {
-	dir := t.TempDir()
-	if err := writeRecord(filepath.Join(dir, "missing"), record{}); err == nil {
-		t.Error("wrote to a folder that is not there")
-	}
-	if _, err := readRecord(dir); err == nil || !strings.HasPrefix(err.Error(), "reading the sandbox's state: ") {
-		t.Errorf("got %v", err)
-	}
-	for _, text := range []string{"", "{", "[]", `{"pid":"x"}`, "\x00\x00"} {
-		if err := os.WriteFile(statePath(dir), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := readRecord(dir); err == nil {
-			t.Errorf("%q was taken for a record", text)
-		}
-	}
-}
 
 // folders makes entries below base: a name ending in a slash is a folder.
 func folders(t *testing.T, base string, entries ...string) {
@@ -76,82 +28,6 @@ func folders(t *testing.T, base string, entries ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func TestScan(t *testing.T) {
-	base := t.TempDir()
-	const running, stale, lying, empty, broken = "ralph-000000000001", "ralph-000000000002", "ralph-000000000003", "ralph-00000000000a", "ralph-00000000000b"
-	folders(t, base,
-		"notes", "notes.d/", ".new-ralph-0123456789ab/runsc/", "ralph-/", "ralph-0123456789AB/", "ralph-0123456789abc/",
-		"ralph-0123456789ab\n/", "xralph-0123456789ab/", "ralph-0123456789a\u0661/",
-		running+"/", stale+"/lock", lying+"/lock", empty+"/", broken+"/state.json")
-	lock, err := createLock(filepath.Join(base, running))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Close()
-	liar := someRecord("../../etc", time.Unix(100, 0).UTC())
-	liar.Engine = "other"
-	for id, r := range map[string]record{
-		running: someRecord(running, time.Unix(300, 0).UTC()),
-		stale:   someRecord(stale, time.Unix(200, 0).UTC()),
-		lying:   liar,
-	} {
-		if err := writeRecord(filepath.Join(base, id), r); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	records, err := scan(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, r := range records {
-		if r.Engine != Name || r.CreatedAt.IsZero() {
-			t.Errorf("got %+v", r)
-		}
-		got = append(got, r.ID+" "+string(r.State))
-	}
-	// Those without a record are as old as their folder, so they come last.
-	want := []string{lying + " stale", stale + " stale", running + " running"}
-	if len(got) != 5 || !reflect.DeepEqual(got[:3], want) || !strings.Contains(strings.Join(got[3:], ","), empty+" stale") ||
-		!strings.Contains(strings.Join(got[3:], ","), broken+" stale") {
-		t.Errorf("got %q, want %q, and then %s and %s", got, want, empty, broken)
-	}
-}
-
-func TestScanOfNothing(t *testing.T) {
-	if records, err := scan(filepath.Join(t.TempDir(), "missing")); err != nil || records != nil {
-		t.Errorf("got %v, %v", records, err)
-	}
-}
-
-// A scan looks at locks but must not keep them.
-func TestLocks(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := takeLock(dir); err == nil {
-		t.Error("took a lock that is not there")
-	}
-	lock, err := createLock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := createLock(dir); err == nil {
-		t.Error("made the same lock twice")
-	}
-	if again, err := takeLock(dir); again != nil || err != nil {
-		t.Errorf("took a lock that is held: %v", err)
-	}
-	lock.Close()
-	if _, gone := look(dir, fs.FileInfoToDirEntry(stat(t, dir))); gone {
-		t.Error("the folder is there")
-	}
-	if again, err := takeLock(dir); again == nil || err != nil {
-		t.Errorf("did not get the lock: %v", err)
-	} else {
-		again.Close()
 	}
 }
 
@@ -176,14 +52,6 @@ func TestRemoveTouchesNothingElse(t *testing.T) {
 	}
 	for _, path := range []string{Name + "/notes", "victim/file", Name + "/ralph-xyz/file"} {
 		stat(t, filepath.Join(base, path))
-	}
-}
-
-func TestNewIDIsValid(t *testing.T) {
-	a, err1 := newID()
-	b, err2 := newID()
-	if err1 != nil || err2 != nil || a == b || !validID.MatchString(a) {
-		t.Errorf("got %q and %q, %v, %v", a, b, err1, err2)
 	}
 }
 

@@ -2,10 +2,9 @@ package gvisor
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/sandbox/usage"
 )
 
 const (
@@ -24,7 +23,7 @@ const (
 func (b *box) watch(p *processes) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		<-b.ended
+		<-b.Ended()
 		cancel()
 	}()
 	limits := b.spec.Limits
@@ -32,16 +31,16 @@ func (b *box) watch(p *processes) error {
 		if _, err := p.memory(); err != nil {
 			return err
 		}
-		go b.hold(memoryInterval, "memory", limits.Memory, p.memory)
+		go b.Hold(memoryInterval, "memory", limits.Memory, p.memory)
 	}
 	if limits.Disk > 0 {
 		if _, err := p.written(); err != nil {
 			return err
 		}
-		use := newDiskUse(b.spec, p.sentry)
-		go b.hold(diskInterval, "disk", limits.Disk, func() (int64, error) {
+		use := usage.NewDisk(b.spec, func() int64 { return usage.Unlinked(p.sentry) })
+		go b.Hold(diskInterval, "disk", limits.Disk, func() (int64, error) {
 			written, err := p.written()
-			return max(written, use.taken(ctx)), err
+			return max(written, use.Taken(ctx)), err
 		})
 	}
 	if limits.Memory > 0 || limits.Disk > 0 {
@@ -50,49 +49,18 @@ func (b *box) watch(p *processes) error {
 	return nil
 }
 
-// hold measures until the sandbox is over, and ends it when it uses more than
-// allowed or when that cannot be measured any more.
-func (b *box) hold(interval time.Duration, limit string, allowed int64, used func() (int64, error)) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-b.ended:
-			return
-		case <-tick.C:
-		}
-		n, err := used()
-		switch {
-		case err != nil:
-			b.endUnlessOver(fmt.Errorf("keeping the %s limit: %w", limit, err))
-		case n > allowed:
-			b.end(&sandbox.LimitError{Limit: limit, Value: fmt.Sprintf("%d MiB", allowed>>20)})
-		}
-	}
-}
-
 // countGuest keeps the counts of the guest's processes fresh. It looks at every
 // one, so it rests in proportion to the time that takes.
 func (b *box) countGuest(p *processes) {
 	pause := diskInterval
 	for {
 		select {
-		case <-b.ended:
+		case <-b.Ended():
 			return
 		case <-time.After(pause):
 		}
 		began := time.Now()
 		p.countGuest()
-		pause = diskInterval + restraint*time.Since(began)
-	}
-}
-
-// endUnlessOver ends a sandbox for a reason that its own end may have brought
-// about, and which then does not count.
-func (b *box) endUnlessOver(cause error) {
-	select {
-	case <-b.ended:
-	case <-time.After(time.Second):
-		b.end(cause)
+		pause = diskInterval + usage.Restraint*time.Since(began)
 	}
 }

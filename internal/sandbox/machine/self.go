@@ -1,4 +1,4 @@
-package gvisor
+package machine
 
 import (
 	"debug/elf"
@@ -9,10 +9,11 @@ import (
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
-// program is the path of the binary that sandboxes are started from.
-func (e *Engine) program() (string, error) {
-	if e.binary != "" {
-		return e.binary, nil
+// Self is the path of the ralph that sandboxes are started from: the given one,
+// or this very program.
+func Self(given string) (string, error) {
+	if given != "" {
+		return given, nil
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -21,9 +22,9 @@ func (e *Engine) program() (string, error) {
 	return self, nil
 }
 
-// checkStatic refuses a binary that needs a dynamic linker: gVisor's processes
-// start it again in a root that holds nothing else.
-func checkStatic(binary string) error {
+// CheckStatic refuses a binary that needs a dynamic linker: it is started again
+// inside, in a root that may hold nothing else.
+func CheckStatic(engine, binary string) error {
 	f, err := elf.Open(binary)
 	if err != nil {
 		return fmt.Errorf("reading this program: %w", err)
@@ -32,7 +33,7 @@ func checkStatic(binary string) error {
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
 			return &sandbox.UnavailableError{
-				Engine: Name,
+				Engine: engine,
 				Reason: "this ralph was built with cgo, and needs libraries that a sandbox does not have",
 				Fix:    "build it with CGO_ENABLED=0, as make build does",
 			}
@@ -41,9 +42,9 @@ func checkStatic(binary string) error {
 	return nil
 }
 
-// readableBinary returns a path of binary that the users inside may read. One
-// that only its owner may read is copied into dir.
-func readableBinary(binary, dir string) (string, error) {
+// Readable returns a path of binary that the users inside may read. One that
+// only its owner may read is copied into dir.
+func Readable(binary, dir string) (string, error) {
 	info, err := os.Stat(binary)
 	if err != nil {
 		return "", fmt.Errorf("finding this program: %w", err)

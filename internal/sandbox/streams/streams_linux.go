@@ -1,4 +1,4 @@
-package gvisor
+package streams
 
 import (
 	"errors"
@@ -20,10 +20,10 @@ import (
 // something it left in the background still holds the pipe.
 const lingering = 250 * time.Millisecond
 
-// streams connects a command's three descriptors to the caller. They are always
+// Streams connects a command's three descriptors to the caller. They are always
 // pipes, or a terminal of the sandbox's own: gVisor would write to a plain file
 // from its start, and the caller's terminal would let the guest type into it.
-type streams struct {
+type Streams struct {
 	stdin, stdout, stderr *os.File   // the guest's ends
 	host                  []*os.File // ours
 	readers               []*os.File // those of ours that carry output
@@ -31,8 +31,9 @@ type streams struct {
 	failed                atomic.Pointer[error] // the first write to the caller that failed
 }
 
-func openStreams(cmd sandbox.Command) (*streams, error) {
-	s := &streams{}
+// Open makes the descriptors of a command and begins to copy its output.
+func Open(cmd sandbox.Command) (*Streams, error) {
+	s := &Streams{}
 	var err error
 	if cmd.Terminal != nil {
 		err = s.openTerminal(cmd)
@@ -40,13 +41,13 @@ func openStreams(cmd sandbox.Command) (*streams, error) {
 		err = errors.Join(s.openInput(cmd.Stdin), s.openOutputs(cmd.Stdout, cmd.Stderr))
 	}
 	if err != nil {
-		s.close()
+		s.Close()
 		return nil, fmt.Errorf("opening the command's streams: %w", err)
 	}
 	return s, nil
 }
 
-func (s *streams) openInput(from io.Reader) error {
+func (s *Streams) openInput(from io.Reader) error {
 	if from == nil {
 		var err error
 		s.stdin, err = os.Open(os.DevNull)
@@ -68,7 +69,7 @@ func (s *streams) openInput(from io.Reader) error {
 
 // openOutputs uses one pipe when both streams go to the same writer, which then
 // is written to by one goroutine only and in the right order.
-func (s *streams) openOutputs(stdout, stderr io.Writer) error {
+func (s *Streams) openOutputs(stdout, stderr io.Writer) error {
 	if err := s.openOutput(&s.stdout, stdout); err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func same(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
-func (s *streams) openOutput(guest **os.File, to io.Writer) error {
+func (s *Streams) openOutput(guest **os.File, to io.Writer) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func (s *streams) openOutput(guest **os.File, to io.Writer) error {
 
 // copyOut copies output until it ends. When the caller takes no more, the pipe
 // is closed, so that the command learns of it as it would outside.
-func (s *streams) copyOut(to io.Writer, from *os.File) {
+func (s *Streams) copyOut(to io.Writer, from *os.File) {
 	s.readers = append(s.readers, from)
 	s.copying.Go(func() {
 		_, err := io.Copy(to, from)
@@ -115,8 +116,8 @@ func (s *streams) copyOut(to io.Writer, from *os.File) {
 }
 
 // openTerminal gives the command a new terminal and copies what it shows (see
-// attend for the other way).
-func (s *streams) openTerminal(cmd sandbox.Command) error {
+// Attend for the other way).
+func (s *Streams) openTerminal(cmd sandbox.Command) error {
 	master, replica, err := pty.Open()
 	if err != nil {
 		return err
@@ -134,10 +135,10 @@ func (s *streams) openTerminal(cmd sandbox.Command) error {
 	return nil
 }
 
-// attend passes on what is typed, and the later sizes of a terminal. The command is
+// Attend passes on what is typed, and the later sizes of a terminal. The command is
 // told with signals what our kernel cannot tell it: to our kernel, nobody is in the
 // terminal.
-func (s *streams) attend(cmd sandbox.Command, tell func(unix.Signal)) {
+func (s *Streams) Attend(cmd sandbox.Command, tell func(unix.Signal)) {
 	if cmd.Terminal == nil {
 		return
 	}
@@ -208,23 +209,23 @@ func setSize(master *os.File, size sandbox.TerminalSize) error {
 	return pty.Setsize(master, &pty.Winsize{Rows: size.Rows, Cols: size.Cols})
 }
 
-// guest is what the command gets as descriptors 0, 1 and 2.
-func (s *streams) guest() map[int]*os.File {
+// Guest is what the command gets as descriptors 0, 1 and 2.
+func (s *Streams) Guest() map[int]*os.File {
 	return map[int]*os.File{0: s.stdin, 1: s.stdout, 2: s.stderr}
 }
 
-// started closes our copies of the guest's ends, so that output ends when the
+// Started closes our copies of the guest's ends, so that output ends when the
 // last process inside has closed its own.
-func (s *streams) started() {
+func (s *Streams) Started() {
 	for _, f := range []*os.File{s.stdin, s.stdout, s.stderr} {
 		f.Close() // a terminal is there three times; closing again is harmless
 	}
 }
 
-// finish waits for the rest of the output and returns why the caller did not
+// Finish waits for the rest of the output and returns why the caller did not
 // take it all. A caller who takes nothing is waited for as long as the sandbox
 // lives, and a moment longer.
-func (s *streams) finish(ended <-chan struct{}) error {
+func (s *Streams) Finish(ended <-chan struct{}) error {
 	done := make(chan struct{})
 	go func() {
 		s.copying.Wait()
@@ -245,7 +246,7 @@ func (s *streams) finish(ended <-chan struct{}) error {
 	}
 }
 
-func (s *streams) outputError() error {
+func (s *Streams) outputError() error {
 	if err := s.failed.Load(); err != nil {
 		return fmt.Errorf("passing on the command's output: %w", *err)
 	}
@@ -254,7 +255,7 @@ func (s *streams) outputError() error {
 
 // expire ends the reading of pipes that have nothing left in them. As long as
 // there is output that the caller has not taken yet, it does nothing.
-func (s *streams) expire() {
+func (s *Streams) expire() {
 	for _, r := range s.readers {
 		if unread(r) > 0 {
 			return
@@ -275,7 +276,8 @@ func unread(f *os.File) int {
 	return n
 }
 
-func (s *streams) close() {
+// Close closes everything that is still open.
+func (s *Streams) Close() {
 	for _, f := range append(s.host, s.stdin, s.stdout, s.stderr) {
 		f.Close() // nil and closed files are fine
 	}

@@ -1,6 +1,4 @@
-//go:build linux
-
-package gvisor
+package usage
 
 import (
 	"bytes"
@@ -13,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/agent-loop/ralph/internal/sandbox"
-	"github.com/agent-loop/ralph/internal/sandbox/sandboxtest"
 )
 
 const mebibyte = 1 << 20
@@ -90,26 +87,26 @@ func TestUnlinkedFiles(t *testing.T) {
 	if system.Type == unix.TMPFS_MAGIC {
 		t.Skip("temporary files are in memory")
 	}
-	before := unlinkedFiles(os.Getpid())
+	before := Unlinked(os.Getpid())
 	path := filepath.Join(dir, "file")
 	f := bigFile(t, path)
-	if got := unlinkedFiles(os.Getpid()); got != before {
+	if got := Unlinked(os.Getpid()); got != before {
 		t.Errorf("a file with a name counts %d", got-before)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if got := unlinkedFiles(os.Getpid()) - before; got < mebibyte || got > mebibyte+mebibyte/2 {
+	if got := Unlinked(os.Getpid()) - before; got < mebibyte || got > mebibyte+mebibyte/2 {
 		t.Errorf("a file without a name counts %d", got)
 	}
 	f.Close()
-	if got := unlinkedFiles(os.Getpid()); got != before {
+	if got := Unlinked(os.Getpid()); got != before {
 		t.Errorf("a closed file counts %d", got-before)
 	}
 }
 
 func TestUnlinkedFilesInMemoryDoNotCount(t *testing.T) {
-	before := unlinkedFiles(os.Getpid())
+	before := Unlinked(os.Getpid())
 	fd, err := unix.MemfdCreate("test", unix.MFD_CLOEXEC)
 	if err != nil {
 		t.Skip(err)
@@ -119,58 +116,53 @@ func TestUnlinkedFilesInMemoryDoNotCount(t *testing.T) {
 	if _, err := f.Write(bytes.Repeat([]byte("x"), mebibyte)); err != nil {
 		t.Fatal(err)
 	}
-	if got := unlinkedFiles(os.Getpid()); got != before {
+	if got := Unlinked(os.Getpid()); got != before {
 		t.Errorf("a file in memory counts %d", got-before)
 	}
 }
 
-func TestCheckStatic(t *testing.T) {
-	static, remove, err := sandboxtest.Build("./testdata/guest")
-	if err != nil {
-		t.Skip(err) // another user may have no Go
-	}
-	defer remove()
-	if err := checkStatic(static); err != nil {
-		t.Errorf("a static program: %v", err)
-	}
-	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{text, text + ".missing"} {
-		if err := checkStatic(path); err == nil {
-			t.Errorf("%s passed for a static program", path)
-		}
+// Taken looks for files only when the file system has lost more than the limit.
+func TestTaken(t *testing.T) {
+	dir := t.TempDir()
+	mounts := []sandbox.Mount{{Source: dir, Target: "/w"}, {Source: "/", Target: "/mnt", ReadOnly: true}}
+	unnamed := func() int64 { return 5 * mebibyte }
+	for name, tt := range map[string]struct {
+		lost    freeSpace
+		unnamed func() int64
+		want    int64
+	}{
+		"nothing is lost":       {freeSpace{}, unnamed, 0},
+		"bytes are lost":        {freeSpace{bytes: 1 << 50}, unnamed, 6 * mebibyte},
+		"files are lost":        {freeSpace{files: 1 << 40}, unnamed, 6 * mebibyte},
+		"no files unnamed":      {freeSpace{bytes: 1 << 50}, nil, mebibyte},
+		"somebody gave it back": {freeSpace{bytes: -1 << 50, files: -1 << 40}, unnamed, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := NewDisk(sandbox.Spec{Mounts: mounts, Limits: sandbox.Limits{Disk: 1 << 44}}, tt.unnamed)
+			if len(d.mounts) != 1 {
+				t.Fatalf("watched are %v", d.mounts)
+			}
+			d.since = time.Unix(0, 0)
+			now := d.mounts[dir]
+			d.mounts[dir] = freeSpace{now.bytes + tt.lost.bytes, now.files + tt.lost.files}
+			bigFile(t, filepath.Join(dir, "file"))
+			if got := d.Taken(t.Context()); got < tt.want || got > tt.want+mebibyte/2 {
+				t.Errorf("took %d, want about %d", got, tt.want)
+			}
+		})
 	}
 }
 
-func TestCheckStaticRefusesDynamic(t *testing.T) {
-	var unavailable *sandbox.UnavailableError
-	if err := checkStatic("/bin/sh"); !errors.As(err, &unavailable) || unavailable.Hint() == "" {
-		t.Errorf("got %v", err)
+// Adding up is not repeated at once: a guest decides how long it takes.
+func TestTakenRests(t *testing.T) {
+	d := NewDisk(sandbox.Spec{Mounts: []sandbox.Mount{{Source: t.TempDir()}}}, func() int64 {
+		time.Sleep(10 * time.Millisecond) // a slow measurement
+		return 1
+	})
+	for dir := range d.mounts {
+		d.mounts[dir] = freeSpace{bytes: 1 << 60}
 	}
-}
-
-func TestReadableBinary(t *testing.T) {
-	dir, state := t.TempDir(), t.TempDir()
-	path := filepath.Join(dir, "program")
-	for mode, copied := range map[os.FileMode]bool{0o755: false, 0o775: false, 0o700: true, 0o750: true, 0o711: true} {
-		if err := errors.Join(os.WriteFile(path, []byte("code"), 0o700), os.Chmod(path, mode)); err != nil {
-			t.Fatal(err)
-		}
-		want := path
-		if copied {
-			want = filepath.Join(state, "ralph")
-		}
-		got, err := readableBinary(path, state)
-		if err != nil || got != want {
-			t.Errorf("%v: got %s, %v; want %s", mode, got, err, want)
-		}
-		if data, err := os.ReadFile(got); err != nil || string(data) != "code" || stat(t, got).Mode().Perm()&0o005 != 0o005 {
-			t.Errorf("%v: the copy holds %q, %v", mode, data, err)
-		}
-	}
-	if _, err := readableBinary(path+".missing", state); err == nil {
-		t.Error("a program that is not there was found")
+	if first, second := d.Taken(t.Context()), d.Taken(t.Context()); first == 0 || second != 0 {
+		t.Errorf("took %d, then %d", first, second)
 	}
 }
