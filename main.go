@@ -8,11 +8,16 @@ import (
 	"os"
 
 	"github.com/agent-loop/ralph/internal/cli"
+	"github.com/agent-loop/ralph/internal/sandbox/bubblewrap"
 	"github.com/agent-loop/ralph/internal/sandbox/gvisor"
+	"github.com/agent-loop/ralph/internal/sandbox/keeper"
 )
 
 func main() {
-	gvisor.Reexec()           // the engine starts this binary again for its own processes
+	// Engines start this binary again for their own processes.
+	keeper.Reexec()
+	bubblewrap.Reexec()
+	gvisor.Reexec()
 	log.SetOutput(io.Discard) // net/http quotes there what hostile servers send; events tell
 	os.Exit(cli.Main(cli.Signals(), cli.OS(), os.Args[1:]))
 }

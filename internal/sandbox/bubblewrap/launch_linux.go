@@ -1,0 +1,203 @@
+package bubblewrap
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/agent-loop/ralph/internal/door"
+	"github.com/agent-loop/ralph/internal/proc"
+	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/sandbox/layout"
+	"github.com/agent-loop/ralph/internal/sandbox/machine"
+	"github.com/agent-loop/ralph/internal/sandbox/roster"
+)
+
+// command is how a sandbox is started: bwrap itself, or as root the launcher that
+// becomes it.
+type command struct {
+	self   string
+	root   bool
+	clones []layout.Clone
+	args   []string // bwrap and its arguments
+}
+
+// record is what other ralphs need to know to end a sandbox.
+type record struct {
+	PID int `json:"pid"` // of bwrap
+}
+
+// maxSaid bounds what is kept of bwrap's words.
+const maxSaid = 16 << 10
+
+// vessel is a running bwrap. It is part of keeper.Vessel.
+type vessel struct {
+	entry *roster.Entry
+	bwrap *proc.Attached
+	said  *proc.Tail
+	first int // a handle of the sandbox's first process; -1: there was none
+}
+
+// launch starts bwrap and returns the way to the keeper.
+func launch(entry *roster.Entry, c command) (*vessel, net.Conn, error) {
+	host, guest, err := door.Pair()
+	if err != nil {
+		return nil, nil, fmt.Errorf("starting the sandbox: %w", err)
+	}
+	defer guest.Close()
+	conn, err := net.FileConn(host)
+	host.Close()
+	if err != nil {
+		return nil, nil, fmt.Errorf("starting the sandbox: %w", err)
+	}
+	v, err := startVessel(entry, c, guest)
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return v, conn, nil
+}
+
+func startVessel(entry *roster.Entry, c command, guest *os.File) (*vessel, error) {
+	info, told, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting the sandbox: %w", err)
+	}
+	defer info.Close()
+	defer told.Close()
+	v := &vessel{entry: entry, said: proc.NewTail(maxSaid), first: -1}
+	cmd, err := c.prepare(entry)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = guest, guest, v.said
+	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{}, "/", time.Second
+	cmd.ExtraFiles = []*os.File{told}
+	if v.bwrap, err = proc.Attach(cmd); err != nil {
+		return nil, fmt.Errorf("starting the sandbox: %w", err)
+	}
+	told.Close()
+	v.first = firstProcess(info)
+	return v, nil
+}
+
+// prepare is bwrap itself, or as root a launcher in a mount namespace of its own.
+func (c command) prepare(entry *roster.Entry) (*exec.Cmd, error) {
+	if !c.root {
+		return &exec.Cmd{Path: c.args[0], Args: c.args}, nil
+	}
+	file := filepath.Join(entry.Dir, "launch.json")
+	data, err := json.Marshal(launchOrder{Clones: c.clones, Args: c.args})
+	if err == nil {
+		err = os.WriteFile(file, data, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("preparing the launch: %w", err)
+	}
+	return &exec.Cmd{
+		Path: c.self, Args: []string{"ralph", launchArgument, file},
+		SysProcAttr: &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS},
+	}, nil
+}
+
+// firstProcess is a handle of the sandbox's first process, of which bwrap tells
+// before it starts it. Without one bwrap has failed, and says why.
+func firstProcess(info *os.File) int {
+	var told struct {
+		PID int `json:"child-pid"`
+	}
+	if json.NewDecoder(info).Decode(&told) != nil || told.PID <= 0 {
+		return -1
+	}
+	handle, err := unix.PidfdOpen(told.PID, 0)
+	if err != nil {
+		return -1
+	}
+	return handle
+}
+
+// Exited is part of keeper.Vessel.
+func (v *vessel) Exited() <-chan struct{} { return v.bwrap.Exited() }
+
+// Kill is part of keeper.Vessel. The kernel ends the first process when bwrap
+// dies, and with it all the others; when it is gone, so are they.
+func (v *vessel) Kill() error {
+	v.bwrap.Kill()
+	v.entry.Release()
+	if v.first < 0 {
+		return nil
+	}
+	_ = unix.PidfdSendSignal(v.first, unix.SIGKILL, nil, 0)
+	err := awaitExit(v.first)
+	return errors.Join(err, unix.Close(v.first))
+}
+
+// Discard is part of keeper.Vessel.
+func (v *vessel) Discard() error { return v.entry.Remove() }
+
+// Reason is part of keeper.Vessel.
+func (v *vessel) Reason() error {
+	words := v.said.LastLine()
+	if words == "" {
+		return nil
+	}
+	for _, sign := range []string{"creating new namespace failed", "no permissions to creat", "setting up uid map", "user namespace"} {
+		if strings.Contains(strings.ToLower(words), sign) {
+			reason, fix := machine.ExplainNamespaceError(unix.EPERM)
+			return &sandbox.UnavailableError{Engine: Name, Reason: reason, Fix: fix}
+		}
+	}
+	return errors.New(strings.TrimPrefix(words, "bwrap: "))
+}
+
+// endTime is how long the kernel may take to end a sandbox's processes.
+const endTime = 10 * time.Second
+
+func awaitExit(handle int) error {
+	deadline := time.Now().Add(endTime)
+	for time.Now().Before(deadline) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 1000)
+		if n > 0 {
+			return nil
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("waiting for the sandbox to end: %w", err)
+		}
+	}
+	return errors.New("waiting for the sandbox to end: it is still there")
+}
+
+// killOther ends another ralph's sandbox. The process number may have been given
+// to somebody else since it was written down, so it is checked while a handle
+// holds on to the process.
+func killOther(r roster.Record) error {
+	var data record
+	if r.Decode(&data) != nil || data.PID <= 0 {
+		return nil
+	}
+	handle, err := unix.PidfdOpen(data.PID, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ending the sandbox: %w", err)
+	}
+	defer unix.Close(handle)
+	arguments, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", data.PID))
+	if !strings.Contains(string(arguments), "/"+r.ID+"/") {
+		return nil
+	}
+	if err := unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("ending the sandbox: %w", err)
+	}
+	return awaitExit(handle)
+}
