@@ -16,7 +16,7 @@ const module = "github.com/agent-loop/ralph"
 // allowed lists, for each package, what it may import of ours. A package that is
 // not listed may import nothing of ours. The command line may import everything.
 var allowed = map[string][]string{
-	"":                             {"internal/cli", "internal/sandbox/gvisor"},
+	"":                             {"internal/cli", "internal/sandbox/gvisor", "internal/sandbox/bubblewrap", "internal/sandbox/keeper"},
 	"internal/cli":                 {"*"},
 	"scripts/bench":                {"*"},
 	"scripts/gatebench":            {"*"},
@@ -38,7 +38,17 @@ var allowed = map[string][]string{
 	"internal/rundir":              {"internal/money", "internal/lockfile"},
 	"internal/view":                {"internal/money", "internal/plaintext", "internal/rundir"},
 	"internal/view/stream":         {"internal/plaintext", "internal/rundir", "internal/agent", "internal/gate", "internal/money"},
-	"internal/sandbox/gvisor":      {"internal/sandbox", "internal/door"},
+	"internal/sandbox/gvisor":      {"internal/sandbox", "internal/sandbox/callfilter", "internal/door", "internal/sandbox/layout", "internal/sandbox/lifetime", "internal/sandbox/roster", "internal/sandbox/streams", "internal/sandbox/usage", "internal/proc", "internal/sandbox/machine"},
+	"internal/sandbox/layout":      {"internal/sandbox"},
+	"internal/sandbox/roster":      {"internal/sandbox"},
+	"internal/sandbox/usage":       {"internal/sandbox"},
+	"internal/probe":               {"internal/threads"},
+	"internal/sandbox/keeper":      {"internal/sandbox", "internal/sandbox/lifetime", "internal/sandbox/streams", "internal/sandbox/callfilter", "internal/sandbox/machine", "internal/sandbox/usage", "internal/door", "internal/threads"},
+	"internal/sandbox/bubblewrap":  {"internal/sandbox", "internal/sandbox/keeper", "internal/sandbox/layout", "internal/sandbox/machine", "internal/sandbox/roster", "internal/sandbox/idmap", "internal/door", "internal/proc"},
+	"internal/sandbox/container":   {"internal/sandbox", "internal/sandbox/keeper", "internal/sandbox/layout", "internal/sandbox/machine", "internal/sandbox/roster", "internal/sandbox/idmap", "internal/proc"},
+	"internal/sandbox/lifetime":    {"internal/sandbox"},
+	"internal/sandbox/machine":     {"internal/sandbox"},
+	"internal/sandbox/streams":     {"internal/sandbox"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/probe"},
 }
 

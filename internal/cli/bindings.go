@@ -111,7 +111,7 @@ func (b *bindings) trust(w World, rootfs string) error {
 		return err
 	}
 	b.env = append(b.env, trust.Env(trust.Dir, sandbox.GateAddress)...)
-	b.mounts = append(b.mounts, sandbox.Mount{Source: b.folder, Target: trust.Dir, ReadOnly: true})
+	b.mounts = append(b.mounts, sandbox.Mount{Source: b.folder, Target: trust.Dir, ReadOnly: true, Exclusive: true})
 	for _, place := range places {
 		b.mounts = append(b.mounts, sandbox.Mount{Source: filepath.Join(b.folder, trust.BundleFile), Target: place, ReadOnly: true})
 	}

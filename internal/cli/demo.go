@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-loop/ralph/internal/config"
 	"github.com/agent-loop/ralph/internal/demo"
 	"github.com/agent-loop/ralph/internal/gate/tape"
 	"github.com/agent-loop/ralph/internal/plaintext"
@@ -62,7 +63,11 @@ func runDemo(ctx context.Context, w World, keep bool) (err error) {
 		return errors.Join(err, place.Remove())
 	}
 	w = w.demonstrating(place)
-	if _, _, err := chooseEngine(ctx, w.Engines(place.State()), gvisor.Name); err != nil {
+	var flags config.Layer // what was recorded fits this engine
+	if err := flags.Set("ralph demo", "sandbox.engine", gvisor.Name); err != nil {
+		return errors.Join(err, place.Remove())
+	}
+	if _, err := chooseEngine(ctx, w.Engines(place.State()), engineWish{name: gvisor.Name}); err != nil {
 		return errors.Join(err, place.Remove())
 	}
 	d := &demonstration{
@@ -74,7 +79,7 @@ func runDemo(ctx context.Context, w World, keep bool) (err error) {
 	d.say("The project: %s", place.Project())
 	fmt.Fprintln(w.Out)
 	w.Out = io.Discard // how it ended is told below, with more
-	err = startRun(ctx, w, runOptions{project: place.Project(), id: d.id, plain: true, tapes: tapes{player: player}})
+	err = startRun(ctx, w, runOptions{project: place.Project(), id: d.id, plain: true, tapes: tapes{player: player}, flags: flags})
 	if _, none := os.Stat(filepath.Join(d.root, d.id)); errors.Is(none, fs.ErrNotExist) {
 		return errors.Join(err, place.Remove())
 	}

@@ -68,12 +68,8 @@ workspace, then your own configuration file.`,
 	}
 	opts.addFlags(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("engine", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		names := []string{config.EngineAuto}
 		list, _, _ := w.engines()
-		for _, e := range list {
-			names = append(names, e.Name())
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return append([]string{config.EngineAuto}, engineNames(list)...), cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
 }
@@ -180,10 +176,15 @@ func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec
 	if err != nil {
 		return sandbox.Spec{}, err
 	}
+	image, err := imageFor(cfg, o.rootfs, &o.flags)
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
 	spec := sandbox.Spec{
 		Rootfs:  o.rootfs,
+		Image:   image,
 		Mounts:  append([]sandbox.Mount{{Source: dir, Target: dir}}, mounts...),
-		Env:     sandbox.MergeEnv(sandbox.BaseEnv(network), env),
+		Env:     sandbox.MergeEnv(append(sandbox.BaseEnv(network), identityEnv(cfg.Git)...), env),
 		Limits:  limits(cfg.Sandbox.Resources),
 		Network: network,
 	}
@@ -191,7 +192,10 @@ func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec
 	if err != nil {
 		return sandbox.Spec{}, err
 	}
-	return spec, errors.Join(sandbox.CheckMounts(spec.Mounts, host), host.CheckRootfs(spec.Rootfs))
+	if err := errors.Join(sandbox.CheckMounts(spec.Mounts, host), host.CheckRootfs(spec.Rootfs)); err != nil {
+		return sandbox.Spec{}, err
+	}
+	return spec, w.letSecretsIn(cfg, &spec)
 }
 
 // parseMounts reads SRC:DST[:ro].

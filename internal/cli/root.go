@@ -84,8 +84,8 @@ code of its command.`,
 		return usageError{err, cmd.CommandPath() + " --help lists what it takes"}
 	})
 	root.AddCommand(newRunCommand(w), newResumeCommand(w))
-	root.AddCommand(newExecCommand(w), newSandboxCommand(w), newProbeCommand(w), newBudgetCommand(w), newVersionCommand(w))
-	root.AddCommand(newMiniCommand(w))
+	root.AddCommand(newExecCommand(w), newSandboxCommand(w), newPruneAlias(w), newProbeCommand(w), newBudgetCommand(w), newVersionCommand(w))
+	root.AddCommand(newMiniCommand(w), newRuntimeCommand(w))
 	root.AddCommand(newInitCommand(w))
 	root.AddCommand(newTokenCommands(w)...)
 	root.AddCommand(newRunReadCommands(w)...)

@@ -35,6 +35,7 @@ type box struct {
 	program []string // how the agent is started inside
 	work    string   // the folder of the host that it works on
 	ignore  []string // paths in it that are not its work
+	secrets []string // files of the user's that go in with their real content
 }
 
 // newBox says what the agent of a run gets to see.
@@ -62,6 +63,7 @@ func (p *plan) newBox(run *rundir.Run, work *runGit) (*box, error) {
 	b.spec = sandbox.Spec{
 		Labels:  map[string]string{"run": run.ID()},
 		Rootfs:  p.spec.Rootfs,
+		Image:   p.image,
 		Mounts:  append(mounts, program...),
 		Env:     append(sandbox.BaseEnv(network), "RALPH_RUN="+run.ID()),
 		Dir:     p.workDir(),
@@ -72,7 +74,28 @@ func (p *plan) newBox(run *rundir.Run, work *runGit) (*box, error) {
 		b.spec.Own = []string{p.repo.Top}
 	}
 	b.spec.Limits.Time = 0 // it is that of an iteration, and the sandbox may outlive one
-	return b, p.checkBox(b.spec, run)
+	if err := p.checkBox(b.spec, run); err != nil {
+		return nil, err
+	}
+	return b, p.addSecrets(b)
+}
+
+// addSecrets adds the files that the user lets in. A run of research sees exactly
+// two places.
+func (p *plan) addSecrets(b *box) error {
+	if p.spec.Data != "" {
+		if len(p.config.Sandbox.ReadOnlySecrets) > 0 {
+			p.notes = append(p.notes, "a run of research sees its own folder and its data alone: sandbox.readonly_secrets is not used")
+		}
+		return nil
+	}
+	secrets, err := p.world.secretMounts(p.config, b.spec.Mounts)
+	for _, m := range secrets {
+		b.secrets = append(b.secrets, m.Source)
+	}
+	b.spec.Mounts = append(b.spec.Mounts, secrets...)
+	p.notes = append(p.notes, secretWarnings(secrets)...)
+	return err
 }
 
 // recordPaths are those of a run's folder that its agent may not write.
@@ -94,7 +117,7 @@ func (p *plan) mounts(run *rundir.Run, work *runGit) ([]sandbox.Mount, error) {
 	}
 	if p.spec.Data != "" {
 		return []sandbox.Mount{
-			{Source: run.Path(), Target: researchRun},
+			{Source: run.Path(), Target: researchRun, Exclusive: true},
 			{Source: p.spec.Data, Target: researchData, ReadOnly: true},
 		}, nil
 	}
@@ -148,7 +171,7 @@ func (p *plan) program() ([]sandbox.Mount, []string, error) {
 		return nil, []string{p.info.Helper}, nil
 	case p.who.Name == "command":
 		return nil, p.config.Agent.Command, nil
-	case p.spec.Rootfs != "":
+	case p.spec.Rootfs != "", p.image != "":
 		return nil, []string{p.who.Name}, nil
 	}
 	found, err := p.who.FindProgram(p.world.agentHost())
@@ -162,7 +185,8 @@ func (p *plan) program() ([]sandbox.Mount, []string, error) {
 	inside, argv := found.Inside(agentFolder)
 	var mounts []sandbox.Mount
 	for _, m := range inside {
-		mounts = append(mounts, sandbox.Mount{Source: m.Host, Target: m.Inside, ReadOnly: true})
+		// Nobody listens on a socket among a program's files.
+		mounts = append(mounts, sandbox.Mount{Source: m.Host, Target: m.Inside, ReadOnly: true, Exclusive: true})
 	}
 	return mounts, argv, nil
 }
@@ -232,12 +256,12 @@ func (l *launcher) audit(created sandbox.Sandbox, spec sandbox.Spec) rundir.Laun
 		env = append(slices.Clone(env), l.gates.agentEnv()...)
 	}
 	audit := rundir.Launch{
-		Sandbox: created.ID(), Engine: l.plan.info.Engine, Version: l.plan.info.Version, Boundary: l.plan.info.Boundary,
-		Image: spec.Rootfs, Network: string(spec.Network),
+		Sandbox: created.ID(), Image: spec.Image + spec.Rootfs, Secrets: l.box.secrets, Network: string(spec.Network),
 		Policy: l.network.Policy, Allowed: l.network.Allowed, Denied: l.network.Denied,
 		Memory: spec.Limits.Memory, CPUs: spec.Limits.CPUs, Processes: spec.Limits.Processes, Disk: spec.Limits.Disk,
 		EnvNames: envNames(env),
 	}
+	l.plan.chosen.record(&audit)
 	for _, m := range spec.Mounts {
 		audit.Mounts = append(audit.Mounts, rundir.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, Protect: len(m.Protect)})
 	}

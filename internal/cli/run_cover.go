@@ -39,7 +39,7 @@ func (w World) newCover(workspace string, cfg config.Config, named ...string) (c
 func (c cover) mounts(nothing string) (mounts []sandbox.Mount) {
 	for _, root := range c.roots {
 		if info, err := os.Lstat(root); err == nil && info.IsDir() {
-			mounts = append(mounts, sandbox.Mount{Source: nothing, Target: root, ReadOnly: true})
+			mounts = append(mounts, sandbox.Mount{Source: nothing, Target: root, ReadOnly: true, Exclusive: true})
 		}
 	}
 	return mounts

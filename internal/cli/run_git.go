@@ -171,12 +171,12 @@ func (g *runGit) inRepository(name string) string {
 // Files that are inside are not mounted.
 func (g *runGit) mounts(c git.Clone) []sandbox.Mount {
 	top := g.plan.repo.Top
-	objects := sandbox.Mount{Source: g.store.Objects(), Target: git.InsideObjects, ReadOnly: true}
-	private := sandbox.Mount{Source: c.GitDir, Target: git.InsideGitDir}
+	objects := sandbox.Mount{Source: g.store.Objects(), Target: git.InsideObjects, ReadOnly: true, Exclusive: true}
+	private := sandbox.Mount{Source: c.GitDir, Target: git.InsideGitDir, Exclusive: true}
 	if c.Tree == "" {
 		return []sandbox.Mount{private, objects}
 	}
-	return []sandbox.Mount{{Source: c.Tree, Target: top, Protect: []string{".git"}}, private, objects}
+	return []sandbox.Mount{{Source: c.Tree, Target: top, Protect: []string{".git"}, Exclusive: true}, private, objects}
 }
 
 // deliver ends the work on a run that is done: the branch is pushed where the user

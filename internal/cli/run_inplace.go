@@ -22,7 +22,7 @@ func standInNames() []string {
 // Submodules have theirs in the project's; they are shown, read-only.
 func (g *runGit) coverGit() ([]sandbox.Mount, error) {
 	private, dotGit := g.clone().GitDir, filepath.Join(g.plan.spec.Project, ".git")
-	objects := sandbox.Mount{Source: g.store.Objects(), Target: git.InsideObjects, ReadOnly: true}
+	objects := sandbox.Mount{Source: g.store.Objects(), Target: git.InsideObjects, ReadOnly: true, Exclusive: true}
 	info, err := os.Lstat(dotGit)
 	if err != nil {
 		return nil, fmt.Errorf("covering the repository: %w", err)

@@ -31,7 +31,9 @@ type plan struct {
 	who    agent.Agent
 	repo   *git.Repository // nil: the run has no commits of its own
 	engine sandbox.Engine
-	info   sandbox.Info
+	info   sandbox.Info // what the engine can do
+	chosen engineChoice // how it came to be this one
+	image  string       // that the sandbox starts from; empty: there is none
 	limits rundir.Limits
 	masker *secret.Masker
 	fresh  bool  // the run does not exist yet
@@ -92,7 +94,13 @@ func resumePlan(ctx context.Context, w World, opts runOptions, run *rundir.Reade
 	if err := p.resumeWorkspace(ctx); err != nil {
 		return nil, err
 	}
-	return p, p.settle(ctx)
+	if err := p.settle(ctx); err != nil {
+		return nil, err
+	}
+	if state, err := run.State(); err == nil && state.Engine != p.info.Engine {
+		p.notes = append(p.notes, fmt.Sprintf("the run was in %s before, and goes on in %s", state.Engine, p.info.Engine))
+	}
+	return p, nil
 }
 
 // dataFolder is the real path of the data of a run of research.
@@ -124,6 +132,9 @@ func (p *plan) settle(ctx context.Context) (err error) {
 	if err := p.choosePlace(ctx); err != nil {
 		return err
 	}
+	if !p.opts.plain { // the demonstration has words of its own
+		fmt.Fprintln(p.world.Err, "ralph:", visible(p.chosen.String()))
+	}
 	p.noteSetup()
 	return nil
 }
@@ -140,19 +151,6 @@ func (p *plan) chooseAgent() (err error) {
 		return usageError{errors.New("the agent \"command\" has no command"), `set it in ralph.toml: [agent] command = ["my-agent", "--flag"]`}
 	}
 	return nil
-}
-
-// choosePlace finds the engine, and whether the agent gets its models there.
-func (p *plan) choosePlace(ctx context.Context) error {
-	engines, _, err := p.world.engines()
-	if err != nil {
-		return err
-	}
-	if p.engine, p.info, err = chooseEngine(ctx, engines, p.config.Sandbox.Engine); err != nil {
-		return err
-	}
-	p.models, err = p.needsModels(ctx)
-	return err
 }
 
 // needsModels tells whether the agent gets a model API. One that ralph knows does;
@@ -231,6 +229,9 @@ func (p *plan) taskFiles() []string {
 
 // noteSetup says what a user may not expect.
 func (p *plan) noteSetup() {
+	if lacks := p.chosen.lacks(); lacks != "" {
+		p.notes = append(p.notes, lacks)
+	}
 	if p.config.Validation.Command == "" {
 		p.notes = append(p.notes, "there is no validation command, so that done is the agent's word; set one in ralph.toml: [validation] command = \"...\"")
 	}

@@ -48,6 +48,12 @@ func newLab(t *testing.T, toml string) *lab {
 	if _, err := gvisor.New(t.TempDir(), ralphBinary).Probe(t.Context()); err != nil {
 		sandboxtest.SkipEngine(t, err)
 	}
+	return newProject(t, toml)
+}
+
+// newProject is a lab for whatever engine.
+func newProject(t *testing.T, toml string) *lab {
+	t.Helper()
 	base := t.TempDir()
 	for dir := base; dir != os.TempDir(); dir = filepath.Dir(dir) {
 		must(t, os.Chmod(dir, 0o755)) // as root, the processes of a sandbox are nobody
@@ -281,7 +287,7 @@ func (l *lab) nothingLeft() {
 	if ls := l.ralph("sandbox", "ls"); ls.code != 0 || ls.stdout != "" {
 		l.t.Errorf("sandboxes: exit %d\n%s%s", ls.code, ls.stdout, ls.stderr)
 	}
-	for _, pattern := range []string{"gvisor/*", "workspaces/*"} {
+	for _, pattern := range []string{"*/ralph-*", "*/.new-*", "workspaces/*"} {
 		if left, _ := filepath.Glob(filepath.Join(l.state, pattern)); len(left) > 0 {
 			l.t.Errorf("left in the state folder: %v", left)
 		}

@@ -39,9 +39,9 @@ func newSandboxListCommand(w World) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := listAll(cmd.Context(), engines)
-			if err != nil {
-				return err
+			found, unseen := listAll(cmd.Context(), engines)
+			for _, err := range unseen {
+				fmt.Fprintln(w.Err, "ralph: note:", visible(err.Error()))
 			}
 			if asJSON {
 				return json.NewEncoder(w.Out).Encode(found)
@@ -53,16 +53,19 @@ func newSandboxListCommand(w World) *cobra.Command {
 	return cmd
 }
 
-// listAll gathers the sandboxes of all engines, oldest first.
-func listAll(ctx context.Context, engines []sandbox.Engine) ([]sandbox.Status, error) {
-	all := []sandbox.Status{}
-	var errs []error
-	for _, e := range engines {
-		found, err := e.List(ctx)
-		all, errs = append(all, found...), append(errs, err)
+// listAll gathers the sandboxes of all engines, oldest first, and tells which
+// engines it could not look at.
+func listAll(ctx context.Context, engines []sandbox.Engine) (found []sandbox.Status, unseen []error) {
+	found = []sandbox.Status{}
+	for _, e := range differentEngines(engines) {
+		some, err := e.List(ctx)
+		found = append(found, some...)
+		if err != nil { // in words alone: that an engine is down is no reason to exit as if this one had failed
+			unseen = append(unseen, fmt.Errorf("the sandboxes of %s cannot be seen: %v", e.Name(), err)) //nolint:errorlint
+		}
 	}
-	slices.SortStableFunc(all, func(a, b sandbox.Status) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	return all, errors.Join(errs...)
+	slices.SortStableFunc(found, func(a, b sandbox.Status) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return found, unseen
 }
 
 func printSandboxes(out io.Writer, found []sandbox.Status) error {
@@ -118,20 +121,26 @@ func completeSandboxes(ctx context.Context, w World) []string {
 
 // removeSandboxes removes all of ids, or none when one of them does not exist.
 func removeSandboxes(ctx context.Context, engines []sandbox.Engine, ids []string) (removed []string, err error) {
-	existing, err := listAll(ctx, engines)
-	if err != nil {
-		return nil, err
+	existing, unseen := listAll(ctx, engines)
+	var wanted []sandbox.Status
+	for _, id := range ids {
+		at := slices.IndexFunc(existing, func(s sandbox.Status) bool { return s.ID == id })
+		if at < 0 {
+			missing := usageError{fmt.Errorf("there is no sandbox %q", id), "ralph sandbox ls lists them"}
+			return []string{}, errors.Join(append([]error{missing}, unseen...)...)
+		}
+		wanted = append(wanted, existing[at])
 	}
+	return removeEach(ctx, engines, wanted)
+}
+
+// removeEach removes what it can.
+func removeEach(ctx context.Context, engines []sandbox.Engine, wanted []sandbox.Status) (removed []string, err error) {
 	removed = []string{}
 	var errs []error
-	for _, id := range ids {
-		if !slices.ContainsFunc(existing, func(s sandbox.Status) bool { return s.ID == id }) {
-			return nil, usageError{fmt.Errorf("there is no sandbox %q", id), "ralph sandbox ls lists them"}
-		}
-	}
-	for _, s := range existing {
-		if !slices.Contains(ids, s.ID) {
-			continue
+	for _, s := range wanted {
+		if slices.Contains(removed, s.ID) {
+			continue // named twice
 		}
 		if err := removeSandbox(ctx, engines, s); err != nil {
 			errs = append(errs, err)
@@ -189,18 +198,20 @@ func newSandboxPruneCommand(w World) *cobra.Command {
 	return cmd
 }
 
-// prune removes stale sandboxes and cleans up abandoned workspaces.
+// prune removes stale sandboxes and cleans up abandoned workspaces. What it could not
+// look at is an error.
 func prune(ctx context.Context, engines []sandbox.Engine, stateDir string) (pruned, error) {
-	found, err := listAll(ctx, engines)
-	errs := []error{err}
-	stale := []string{}
-	for _, s := range found {
-		if s.State == sandbox.Stale {
-			stale = append(stale, s.ID)
-		}
-	}
-	removed, err := removeSandboxes(ctx, engines, stale)
+	found, errs := listAll(ctx, engines)
+	stale := slices.DeleteFunc(found, func(s sandbox.Status) bool { return s.State != sandbox.Stale })
+	removed, err := removeEach(ctx, engines, stale)
 	errs = append(errs, err)
 	cleaned, err := workspace.Prune(stateDir)
 	return pruned{Sandboxes: removed, Workspaces: append([]string{}, cleaned...)}, errors.Join(append(errs, err)...)
+}
+
+// newPruneAlias is "sandbox prune" under a name of its own.
+func newPruneAlias(w World) *cobra.Command {
+	cmd := newSandboxPruneCommand(w)
+	cmd.Use, cmd.Hidden = "prune-sandboxes", true
+	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/agent-loop/ralph/internal/config"
@@ -33,26 +34,39 @@ func (s *session) run(ctx context.Context, work func(sandbox.Sandbox) error) (er
 	if err != nil {
 		return err
 	}
-	engine, info, err := chooseEngine(ctx, engines, s.config.Sandbox.Engine)
+	chosen, err := chooseEngine(ctx, engines, newEngineWish(s.config, s.wanted()))
 	if err != nil {
 		return err
 	}
-	s.say("engine %s %s: %s", info.Engine, info.Version, info.Boundary)
+	chosen.tell(s.world, s.verbose)
 	release, err := s.claim(ctx, stateDir)
 	defer func() { err = errors.Join(err, release()) }()
 	if err != nil {
 		return err
 	}
-	if err := info.Check(s.spec); err != nil {
+	if err := chosen.info.Check(s.spec); err != nil {
 		return err
 	}
-	box, err := s.create(ctx, engine)
+	box, err := s.create(ctx, chosen.engine)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, box.Close()) }()
 	s.say("sandbox %s", box.ID())
 	return work(box)
+}
+
+// wanted is what the engine must be able to do. Which paths are protected is known
+// once the folders are claimed; some always are.
+func (s *session) wanted() sandbox.Spec {
+	spec := s.spec
+	spec.Mounts = slices.Clone(spec.Mounts)
+	for i := range spec.Mounts {
+		if m := &spec.Mounts[i]; !m.ReadOnly && len(m.Protect) == 0 {
+			m.Protect = []string{config.ProjectFile}
+		}
+	}
+	return spec
 }
 
 // claim takes every folder that the sandbox may write to, and completes the

@@ -38,7 +38,7 @@ func (s *shell) private(state string, begun agent.Interaction) ([]sandbox.Mount,
 	if err := prepareFolder(folder, begun.Settings); err != nil {
 		return nil, fmt.Errorf("preparing the agent's sessions in %s: %w", folder, err)
 	}
-	return []sandbox.Mount{{Source: folder, Target: path.Join(sandbox.Home, begun.Keeps)}}, nil
+	return []sandbox.Mount{{Source: folder, Target: path.Join(sandbox.Home, begun.Keeps), Exclusive: true}}, nil
 }
 
 // folderName is that of the project and the agent together: agents do not read

@@ -34,7 +34,7 @@ func newShell(ctx context.Context, w World, opts shellOptions) (*shell, error) {
 	}
 	s := &shell{args: opts.args, verbose: opts.verbose, timed: opts.timed, plan: &plan{
 		world: w, config: cfg, notes: notes, masker: secret.NewMasker(),
-		opts: runOptions{tapes: opts.tapes}, spec: runSpec{Project: dir}, root: under(dir, cfg.Run.Folder),
+		opts: runOptions{tapes: opts.tapes, flags: opts.flags}, spec: runSpec{Project: dir}, root: under(dir, cfg.Run.Folder),
 	}}
 	if err := s.settle(ctx); err != nil {
 		return nil, err
@@ -79,7 +79,8 @@ func (s *shell) sandbox() (sandbox.Spec, error) {
 	spec := sandbox.Spec{
 		Labels:  map[string]string{"shell": s.who.Name},
 		Mounts:  append([]sandbox.Mount{{Source: s.spec.Project, Target: s.spec.Project}}, program...),
-		Env:     sandbox.BaseEnv(network),
+		Image:   s.image,
+		Env:     append(sandbox.BaseEnv(network), identityEnv(s.config.Git)...),
 		Limits:  limits(s.config.Sandbox.Resources),
 		Network: network,
 	}
@@ -90,7 +91,10 @@ func (s *shell) sandbox() (sandbox.Spec, error) {
 	if err != nil {
 		return sandbox.Spec{}, err
 	}
-	return spec, sandbox.CheckMounts(spec.Mounts, host)
+	if err := sandbox.CheckMounts(spec.Mounts, host); err != nil {
+		return sandbox.Spec{}, err
+	}
+	return spec, s.world.letSecretsIn(s.config, &spec)
 }
 
 // agentProgram is the agent's program, as in a run.
@@ -155,7 +159,7 @@ func (s *shell) run(ctx context.Context, spec sandbox.Spec, begun agent.Interact
 		return err
 	}
 	one := &session{world: s.world, spec: spec, config: s.config, command: "ralph shell", verbose: s.verbose}
-	one.say("engine %s %s: %s", s.info.Engine, s.info.Version, s.info.Boundary)
+	s.chosen.tell(s.world, s.verbose)
 	if err := one.hideRuns(s.spec.Project); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -131,6 +132,24 @@ func leadsBelow(s string) string {
 		return "is the workspace itself; name paths below it"
 	case clean != s:
 		return leadsBelow(clean)
+	}
+	return ""
+}
+
+// aHomePath takes a file by its whole path, or from the home directory on. Whether
+// it lies there is seen when it is used.
+func aHomePath(s string) string {
+	if why := anyText(s); why != "" {
+		return why
+	}
+	rest, fromHome := strings.CutPrefix(s, "~/")
+	switch {
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return "holds a control character"
+	case slices.Contains(strings.Split(filepath.ToSlash(s), "/"), ".."):
+		return "holds .. and hides what it names"
+	case fromHome && path.Clean(rest) == ".", !fromHome && !path.IsAbs(s) && !filepath.IsAbs(s):
+		return "is no file of your home; write it like ~/.gitconfig"
 	}
 	return ""
 }

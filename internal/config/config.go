@@ -13,6 +13,11 @@
 // sandbox.resources.memory is RALPH_SANDBOX_RESOURCES_MEMORY), that over the
 // project's ralph.toml, that over the user's file, that over Defaults.
 //
+// Where the agent works is said by sandbox.engine, sandbox.enabled and execution.mode
+// together: the strongest source that says anything about it decides, and the three
+// agree in what comes out. A source that contradicts itself is an error, as is a
+// runtime asked for on the command line that the engine does not have.
+//
 // # A project may only tighten
 //
 // ralph.toml comes with a repository, so its author need not be the person who
@@ -21,6 +26,8 @@
 //   - sandbox.enabled = false, sandbox.engine = "host", execution.mode = "host"
 //     and sandbox.network.policy = "allow-all" need the user's own word: in the
 //     user's file, the environment or on the command line.
+//   - sandbox.readonly_secrets of a project is never used: it would hand the user's
+//     keys to the sandbox.
 //   - The user's limits in [sandbox.resources] and [budget] are upper bounds. For
 //     [sandbox.resources] and max_cost_usd the defaults are, where the user says
 //     nothing.
@@ -120,12 +127,17 @@ type Sandbox struct {
 	Engine         string
 	OCIRuntime     string // empty: the engine's own
 	Prefer         string
-	Image          string // empty: the one that ralph builds
+	Image          string // empty: the programs of this machine
 	ReuseContainer bool
 	UseLocalImage  bool
 	Protect        []string // slash paths below the workspace, besides the built-in ones
-	Network        Network
-	Resources      Resources
+
+	// ReadOnlySecrets are files of the user's home, as ~/... or absolute, that go
+	// into the sandbox with their real content.
+	ReadOnlySecrets []string
+
+	Network   Network
+	Resources Resources
 }
 
 // Network says what the agent may reach.
@@ -211,8 +223,8 @@ func Defaults() Config {
 	}
 }
 
-// OnHost reports whether the agent is to run without a sandbox. Three keys can
-// say so, and any one of them is enough.
+// OnHost reports whether the agent is to run without a sandbox. In what Resolve
+// returns, all three keys say so or none does.
 func (c *Config) OnHost() bool {
 	return !c.Sandbox.Enabled || c.Sandbox.Engine == EngineHost || c.Execution.Mode == ModeHost
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -56,8 +57,9 @@ func (l *Layer) put(key string, s setting) {
 
 // Set gives a key, named as in "sandbox.network.policy", the value of a flag.
 // origin is the flag as the user typed it, for messages. A list key takes all
-// of text, every other key exactly one; setting a key again replaces it. A bad
-// value is an *Error.
+// of text, every other key exactly one. Setting a key again replaces it, but two
+// flags that give a key two values contradict each other. That and a bad value are
+// an *Error.
 func (l *Layer) Set(origin, key string, text ...string) error {
 	f, ok := newIndex().fields[key]
 	if !ok {
@@ -66,12 +68,20 @@ func (l *Layer) Set(origin, key string, text ...string) error {
 	if !f.list && len(text) != 1 {
 		return fmt.Errorf("setting %s: it takes one value, not %d", origin, len(text))
 	}
+	before, again := l.says(key)
 	problems := l.setText(f, origin, text)
+	now, _ := l.says(key)
+	if again && before.origin != now.origin && !slices.Equal(f.texts(before.value), f.texts(now.value)) {
+		problems = append(problems, now.contradicts(before, "one of the two is enough"))
+	}
 	if len(problems) > 0 {
 		return &Error{Problems: problems}
 	}
 	return nil
 }
+
+// Has reports whether a key is set.
+func (l *Layer) Has(key string) bool { return has(key, l) }
 
 func (l *Layer) setText(f field, origin string, text []string) []Problem {
 	value, complaints := f.readText(text)

@@ -72,7 +72,8 @@ func UserFile(getenv func(string) string) string {
 
 // Read loads the files of a project and of the user, joins them with the
 // environment and the flags, and returns the result with its notes. Files that
-// do not exist say nothing. The problems of all sources are in one *Error.
+// do not exist say nothing. The problems of all sources, and what they cannot both
+// mean, are in one *Error.
 func Read(dir string, getenv func(string) string, flags *Layer) (Config, []string, error) {
 	var s Sources
 	var all Error
@@ -91,6 +92,7 @@ func Read(dir string, getenv func(string) string, flags *Layer) (Config, []strin
 		}
 		*source.layer = layer
 	}
+	all.Problems = append(all.Problems, s.contradictions()...)
 	if len(all.Problems) > 0 {
 		return Config{}, nil, &all
 	}

@@ -35,6 +35,7 @@ image = "ralph:latest"
 reuse_container = true
 use_local_image = true
 protect = ["deploy/", "Makefile"]
+readonly_secrets = []
 
 [sandbox.network]
 policy = "allowlist"

@@ -20,6 +20,8 @@ func Resolve(s Sources) (Config, []string) {
 	for _, f := range schema() {
 		r.resolve(f)
 	}
+	r.settlePlace()
+	r.settleRuntime()
 	r.uniteProtect()
 	r.uniteDenied()
 	r.uniteBranches()

@@ -26,7 +26,11 @@ func Restore(settings map[string][]string, getenv func(string) string, flags *La
 	}
 	stored.takeOwn(own)
 	stored.forgetBypass()
-	cfg, notes := Resolve(Sources{Flags: flags, User: stored})
+	s := Sources{Flags: flags, User: stored}
+	if problems := s.contradictions(); len(problems) > 0 {
+		return Config{}, nil, &Error{Problems: problems}
+	}
+	cfg, notes := Resolve(s)
 	return cfg, notes, nil
 }
 

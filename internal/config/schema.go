@@ -78,8 +78,12 @@ const (
 	keyBranches = "git.protected_branches"
 	keyBypass   = "execution.use_bypass_permissions"
 	keyDenied   = "sandbox.network.denied"
+	keyEnabled  = "sandbox.enabled"
+	keyEngine   = "sandbox.engine"
+	keyMode     = "execution.mode"
 	keyPolicy   = "sandbox.network.policy"
 	keyProtect  = "sandbox.protect"
+	keyRuntime  = "sandbox.oci_runtime"
 )
 
 // schema lists every key, in the order of the documentation.

@@ -18,7 +18,7 @@ func agentKeys() []field {
 		at("agent.provider_fetch", "let the model's provider reach other hosts for the agent", boolean(),
 			func(c *Config) *bool { return &c.Agent.ProviderFetch }, usersOnly),
 
-		at("execution.mode", "in a sandbox or on the host", oneOf(ModeHost, ModeContainer),
+		at(keyMode, "in a sandbox or on the host", oneOf(ModeHost, ModeContainer),
 			func(c *Config) *string { return &c.Execution.Mode }, notAlone(ModeHost)),
 		at(keyBypass, "let the agent act without asking", boolean(),
 			func(c *Config) *bool { return &c.Execution.UseBypassPermissions }, stays(false)),
@@ -28,15 +28,15 @@ func agentKeys() []field {
 // sandboxKeys are the keys of [sandbox].
 func sandboxKeys() []field {
 	return []field{
-		at("sandbox.enabled", "false runs the agent on the host", boolean(),
+		at(keyEnabled, "false runs the agent on the host", boolean(),
 			func(c *Config) *bool { return &c.Sandbox.Enabled }, notAlone(false)),
-		at("sandbox.engine", "what isolates the agent", oneOf(EngineAuto, "gvisor", "docker", "podman", "bubblewrap", "docker-sandbox", EngineHost),
+		at(keyEngine, "what isolates the agent", oneOf(EngineAuto, "gvisor", "docker", "podman", "bubblewrap", "docker-sandbox", EngineHost),
 			func(c *Config) *string { return &c.Sandbox.Engine }, noWeakerEngine),
-		at("sandbox.oci_runtime", "the runtime under docker or podman", oneOf("", "runc", "crun", "runsc", "kata"),
+		at(keyRuntime, "the runtime under docker or podman", oneOf("", "runc", "crun", "runsc", "kata"),
 			func(c *Config) *string { return &c.Sandbox.OCIRuntime }, usersWord),
 		at("sandbox.prefer", "what engine \"auto\" looks for first", oneOf(PreferStrength, PreferSpeed),
 			func(c *Config) *string { return &c.Sandbox.Prefer }, stays(PreferStrength)),
-		at("sandbox.image", "the image to start from", text(aName),
+		at("sandbox.image", "the image to start from, for engines that have images", text(noneOr(aName)),
 			func(c *Config) *string { return &c.Sandbox.Image }, free),
 		at("sandbox.reuse_container", "keep the sandbox between iterations", boolean(),
 			func(c *Config) *bool { return &c.Sandbox.ReuseContainer }, free),
@@ -44,6 +44,8 @@ func sandboxKeys() []field {
 			func(c *Config) *bool { return &c.Sandbox.UseLocalImage }, free),
 		at(keyProtect, "further paths of the workspace that are read-only inside", list(aPathBelow),
 			func(c *Config) *[]string { return &c.Sandbox.Protect }, free), // united in Resolve
+		at("sandbox.readonly_secrets", "files of your home that the sandbox gets to read, with their real content", list(aHomePath),
+			func(c *Config) *[]string { return &c.Sandbox.ReadOnlySecrets }, usersOnly),
 	}
 }
 

@@ -64,8 +64,13 @@ type Launch struct {
 	Engine     string   `json:"engine"`
 	Version    string   `json:"version,omitzero"`
 	Boundary   string   `json:"boundary,omitzero"`
-	Image      string   `json:"image,omitzero"` // or root file system; empty: the host's programs
-	Mounts     []Mount  `json:"mounts"`         // all of them
+	Runtime    string   `json:"runtime,omitzero"`           // of OCI, for containers
+	Reason     string   `json:"reason,omitzero"`            // why this engine
+	PassedOver []string `json:"passed_over,omitempty"`      // other engines, each with why not
+	Lacks      []string `json:"lacks,omitempty"`            // what this boundary does not hold
+	Image      string   `json:"image,omitzero"`             // or root file system; empty: the host's programs
+	Mounts     []Mount  `json:"mounts"`                     // all of them
+	Secrets    []string `json:"readonly_secrets,omitempty"` // files that went in with their real content
 	Network    string   `json:"network"`
 	Policy     string   `json:"policy"`
 	Allowed    []string `json:"allowed,omitempty"`

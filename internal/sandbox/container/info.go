@@ -1,0 +1,105 @@
+package container
+
+import (
+	"fmt"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/sandbox/keeper"
+)
+
+// check refuses engines that could not keep what a sandbox promises.
+func (f flavour) check(known facts) error {
+	name := string(f.name)
+	unavailable := func(reason, fix string) error {
+		return &sandbox.UnavailableError{Engine: name, Reason: reason, Fix: fix}
+	}
+	switch {
+	case known.remote:
+		return unavailable("it runs on another machine, or in a virtual one, and cannot see this one's folders",
+			"use an engine on this machine: unset DOCKER_HOST or CONTAINER_HOST, or docker context use default")
+	case olderThan(known.version, f.oldest):
+		return unavailable("version "+known.version+" is too old", fmt.Sprintf("install %s %d.%d or later", name, f.oldest[0], f.oldest[1]))
+	case known.remapped:
+		return unavailable("its daemon maps all users to others (userns-remap), so files in the workspace would not be yours",
+			"use podman or another engine, or take userns-remap out of /etc/docker/daemon.json")
+	case known.rootless && f.name == Docker:
+		return unavailable("without root it can show your files to its own root only, and nobody may be root in a sandbox",
+			"use podman, which maps you to yourself, or another engine")
+	case known.rootless && !known.mapped:
+		return unavailable("there are no users to map: newuidmap or your ranges in /etc/subuid are missing", subordinateFix)
+	}
+	return nil
+}
+
+// describe is what a caller wants to know of an engine.
+func (f flavour) describe(known facts) sandbox.Info {
+	// The keeper's limit on processes counts all of the user's on the host, unless
+	// the users inside are counted apart.
+	countsProcesses := known.limitProcesses || known.rootless
+	return sandbox.Info{
+		Engine:         string(f.name),
+		Version:        known.version,
+		Boundary:       fmt.Sprintf("container (%s, %s)", f.name, known.runtime),
+		Rootless:       known.rootless,
+		Runtime:        known.runtime,
+		Runtimes:       known.runtimes,
+		Cgroups:        known.cgroups,
+		Lacks:          known.lacks(f.name),
+		Networks:       []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkGate},
+		Helper:         keeper.Path,
+		Isolated:       true,
+		ProtectedPaths: true,
+		Rootfs:         true,
+		Image:          true,
+		Terminal:       true,
+		LimitMemory:    true, // watched by the keeper where the kernel does not
+		LimitCPUs:      true,
+		FractionalCPUs: known.limitCPUs,
+		LimitProcesses: countsProcesses,
+		LimitDisk:      true,
+		OwnFiles:       true,
+	}
+}
+
+func (known facts) lacks(name Flavour) []string {
+	var lacks []string
+	if !ownKernel(known.runtime) {
+		lacks = append(lacks,
+			"a kernel of its own: a flaw in the host's kernel is a flaw in this boundary",
+			"unix sockets, where a folder that others use is mounted")
+		if !known.filtered {
+			lacks = append(lacks, "the engine's system call filter, which is switched off: ralph's alone holds")
+		}
+	}
+	if known.limitMemory {
+		lacks = append(lacks, "a limit of the kernel's on disk: it is watched from outside, and a sandbox may be a moment over it")
+	} else {
+		lacks = append(lacks, "limits of the kernel's: memory and disk are watched, and a sandbox may be a moment over them")
+	}
+	if !known.rootless {
+		lacks = append(lacks, fmt.Sprintf("a start without root: %s makes the boundary with root's rights", name))
+	}
+	return lacks
+}
+
+// settings are what the keeper is to hold: whatever the kernel does not.
+func (known facts) settings(spec sandbox.Spec, chooseCPUs func(float64) []int) keeper.Settings {
+	s := keeper.Settings{
+		Gate:        spec.Network == sandbox.NetworkGate,
+		OwnKernel:   ownKernel(known.runtime),
+		UnixSockets: keeper.UnixSockets(spec) || ownKernel(known.runtime),
+		Filtered:    known.filtered,
+		FileSize:    spec.Limits.Disk,
+		MemoryGroup: known.limitMemory && spec.Limits.Memory > 0,
+	}
+	if !known.limitProcesses {
+		s.Processes = spec.Limits.Processes
+	}
+	if !known.limitMemory {
+		s.Memory = spec.Limits.Memory
+	}
+	if !known.limitCPUs {
+		s.CPUs = chooseCPUs(spec.Limits.CPUs)
+	}
+	return s
+}
