@@ -49,7 +49,7 @@ var allowed = map[string][]string{
 	"internal/sandbox/lifetime":    {"internal/sandbox"},
 	"internal/sandbox/machine":     {"internal/sandbox"},
 	"internal/sandbox/streams":     {"internal/sandbox"},
-	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/probe"},
+	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/probe", "internal/gate"},
 }
 
 // fenced lists heavy dependencies and the one package that may import them.

@@ -142,7 +142,7 @@ set_up_podman() {
   local dir=$engines_dir/podman error
   mkdir -p "$dir"
   podman_settings >"$dir/containers.conf"
-  printf '[storage]\ndriver = "overlay"\ngraphroot = "%s"\nrunroot = "%s"\n' "$dir/root" "$dir/run" >"$dir/storage.conf"
+  printf '[storage]\ndriver = "overlay"\ngraphroot = "%s"\nrunroot = "/run/ralph-test"\n' "$dir/storage" >"$dir/storage.conf"
   local podman=(env CONTAINERS_CONF="$dir/containers.conf" CONTAINERS_STORAGE_CONF="$dir/storage.conf" podman)
   if error=$(import_base podman "${podman[@]}" 2>&1 && "${podman[@]}" run --rm --network none "$engines_image" true 2>&1); then
     export RALPH_TEST_PODMAN=1 CONTAINERS_CONF=$dir/containers.conf CONTAINERS_STORAGE_CONF=$dir/storage.conf

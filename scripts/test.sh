@@ -29,6 +29,10 @@ else
   skipped+=("the tests with real agents: they could not be installed; see above")
 fi
 
+step "the container engines"
+. scripts/engines.sh
+start_engines
+
 step "formatting"
 unformatted=$(gofmt -l main.go internal scripts)
 [ -z "$unformatted" ] || { echo "gofmt would change: $unformatted"; exit 1; }

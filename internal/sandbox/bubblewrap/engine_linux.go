@@ -88,6 +88,11 @@ func (e *Engine) prepare(entry *roster.Entry, spec sandbox.Spec, ids identity) (
 	if err != nil {
 		return command{}, err
 	}
+	if ids.root {
+		if err := machine.CheckReachable(Name, "state folder", entry.Dir); err != nil {
+			return command{}, err
+		}
+	}
 	root, err := entry.Folder("root")
 	if err != nil {
 		return command{}, err
@@ -103,6 +108,9 @@ func (e *Engine) prepare(entry *roster.Entry, spec sandbox.Spec, ids identity) (
 			return command{}, err
 		}
 		if c.clones, mounts, err = layout.Clones(places, spec, mounts); err != nil {
+			return command{}, err
+		}
+		if c.binds, mounts, err = makeReachable(places, mounts); err != nil {
 			return command{}, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,6 +29,7 @@ type command struct {
 	self   string
 	root   bool
 	clones []layout.Clone
+	binds  []bind
 	args   []string // bwrap and its arguments
 }
 
@@ -96,7 +98,7 @@ func (c command) prepare(entry *roster.Entry) (*exec.Cmd, error) {
 		return &exec.Cmd{Path: c.args[0], Args: c.args}, nil
 	}
 	file := filepath.Join(entry.Dir, "launch.json")
-	data, err := json.Marshal(launchOrder{Clones: c.clones, Args: c.args})
+	data, err := json.Marshal(launchOrder{Clones: c.clones, Binds: c.binds, Args: c.args})
 	if err == nil {
 		err = os.WriteFile(file, data, 0o600)
 	}
@@ -137,7 +139,7 @@ func (v *vessel) Kill() error {
 		return nil
 	}
 	_ = unix.PidfdSendSignal(v.first, unix.SIGKILL, nil, 0)
-	err := awaitExit(v.first)
+	err := proc.AwaitExit(v.first)
 	return errors.Join(err, unix.Close(v.first))
 }
 
@@ -148,7 +150,7 @@ func (v *vessel) Discard() error { return v.entry.Remove() }
 func (v *vessel) Reason() error {
 	words := v.said.LastLine()
 	if words == "" {
-		return nil
+		return endedBy(v.bwrap.ExitCode())
 	}
 	for _, sign := range []string{"creating new namespace failed", "no permissions to creat", "setting up uid map", "user namespace"} {
 		if strings.Contains(strings.ToLower(words), sign) {
@@ -159,45 +161,24 @@ func (v *vessel) Reason() error {
 	return errors.New(strings.TrimPrefix(words, "bwrap: "))
 }
 
-// endTime is how long the kernel may take to end a sandbox's processes.
-const endTime = 10 * time.Second
-
-func awaitExit(handle int) error {
-	deadline := time.Now().Add(endTime)
-	for time.Now().Before(deadline) {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 1000)
-		if n > 0 {
-			return nil
-		}
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("waiting for the sandbox to end: %w", err)
-		}
+// endedBy is what the exit code of a bwrap that said nothing tells.
+func endedBy(code int) error {
+	switch code {
+	case -1:
+		return errors.New("bwrap was killed")
+	case 128 + int(unix.SIGKILL):
+		return errors.New("its first process was killed, perhaps by the kernel for want of memory")
 	}
-	return errors.New("waiting for the sandbox to end: it is still there")
+	return nil
 }
 
-// killOther ends another ralph's sandbox. The process number may have been given
-// to somebody else since it was written down, so it is checked while a handle
-// holds on to the process.
+// killOther ends another ralph's sandbox, which names its folder in its arguments.
 func killOther(r roster.Record) error {
 	var data record
-	if r.Decode(&data) != nil || data.PID <= 0 {
+	if r.Decode(&data) != nil {
 		return nil
 	}
-	handle, err := unix.PidfdOpen(data.PID, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("ending the sandbox: %w", err)
-	}
-	defer unix.Close(handle)
-	arguments, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", data.PID))
-	if !strings.Contains(string(arguments), "/"+r.ID+"/") {
-		return nil
-	}
-	if err := unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("ending the sandbox: %w", err)
-	}
-	return awaitExit(handle)
+	return proc.KillOther(data.PID, func(args []string) bool {
+		return slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, "/"+r.ID+"/") })
+	})
 }

@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/agent-loop/ralph/internal/sandbox"
 	"github.com/agent-loop/ralph/internal/sandbox/idmap"
 	"github.com/agent-loop/ralph/internal/sandbox/layout"
+	"github.com/agent-loop/ralph/internal/sandbox/machine"
 )
 
 // launchArgument is what ralph is started with to be the launcher of a sandbox for
@@ -19,7 +24,34 @@ const launchArgument = "ralph:bubblewrap"
 // launchOrder is what the launcher does.
 type launchOrder struct {
 	Clones []layout.Clone `json:"clones"`
+	Binds  []bind         `json:"binds"`
 	Args   []string       `json:"args"`
+}
+
+// bind shows a file or folder at a place where nobody can reach it, too.
+type bind struct {
+	Source string `json:"source"`
+	Target string `json:"target"`
+}
+
+// makeReachable plans a bind for all that lies where only root may go: bwrap is
+// nobody when it looks for it. That may be ralph itself, or a root file system.
+func makeReachable(places string, mounts []layout.Mount) ([]bind, []layout.Mount, error) {
+	var binds []bind
+	reachable := slices.Clone(mounts)
+	for i := range reachable {
+		m := &reachable[i]
+		if m.Kind != layout.Bind || sandbox.Within(m.Source, places) || machine.CheckReachable(Name, "", filepath.Dir(m.Source)) == nil {
+			continue
+		}
+		place, err := layout.Place(places, m.Source, "r"+strconv.Itoa(i))
+		if err != nil {
+			return nil, nil, err
+		}
+		binds = append(binds, bind{m.Source, place})
+		m.Source = place
+	}
+	return binds, reachable, nil
 }
 
 // Reexec must be among the first calls in main. When this process was started as
@@ -46,6 +78,11 @@ func becomeBwrap(file string) error {
 	for _, c := range order.Clones {
 		if err := idmap.Clone(c.Source, c.Target, idmap.View{As: agent, ReadOnly: c.ReadOnly}); err != nil {
 			return err
+		}
+	}
+	for _, b := range order.Binds {
+		if err := unix.Mount(b.Source, b.Target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("mounting %s: %w", b.Source, err)
 		}
 	}
 	if err := becomeNobody(); err != nil {

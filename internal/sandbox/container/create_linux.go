@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -66,7 +67,7 @@ func (e *Engine) prepare(ctx context.Context, c client, entry *roster.Entry, spe
 	}
 	mounts = append(more, mounts...)
 	if ids.clones {
-		if mounts, err = cloned(entry, spec, mounts); err != nil {
+		if mounts, err = cloned(entry, spec, mounts, ownKernel(c.facts.runtime)); err != nil {
 			return request{}, err
 		}
 	}
@@ -95,8 +96,9 @@ func hasIPv6() bool {
 
 // cloned shows the user's mounts as the agent's, in the host's own mount
 // namespace, where the engine finds them. They must be gone before the entry's
-// folder is deleted, see discard.
-func cloned(entry *roster.Entry, spec sandbox.Spec, mounts []layout.Mount) ([]layout.Mount, error) {
+// folder is deleted, see discard. A kernel of the sandbox's own has a helper that
+// makes the agent's files as root.
+func cloned(entry *roster.Entry, spec sandbox.Spec, mounts []layout.Mount, ownKernel bool) ([]layout.Mount, error) {
 	places, err := entry.Folder("mounts")
 	if err != nil {
 		return nil, err
@@ -107,7 +109,8 @@ func cloned(entry *roster.Entry, spec sandbox.Spec, mounts []layout.Mount) ([]la
 	}
 	nobody := idmap.IDs{UID: layout.Nobody, GID: layout.Nobody}
 	for _, c := range clones {
-		if err := idmap.Clone(c.Source, c.Target, idmap.View{As: nobody, ReadOnly: c.ReadOnly}); err != nil {
+		view := idmap.View{As: nobody, ReadOnly: c.ReadOnly, RootGives: ownKernel}
+		if err := idmap.Clone(c.Source, c.Target, view); err != nil {
 			return nil, err
 		}
 	}
@@ -161,33 +164,40 @@ func (e *Engine) image(ctx context.Context, c client, entry *roster.Entry, spec 
 	if err != nil {
 		return "", nil, err
 	}
-	named, err := ownNames(filepath.Join(entry.Dir, "root"), spec.Rootfs)
+	named, err := ownNames(entry, spec.Rootfs, agent, self)
 	return image, named, err
 }
 
 // engineFiles are those that engines lay over an image's own unless something else
-// is mounted there. They tell of the host.
+// is mounted there: theirs tell of the host.
 var engineFiles = []string{"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"}
 
-// ownNames mounts our own in their place. A root file system folder has its own,
-// and must: an engine could not add them to a folder that is read-only.
-func ownNames(root, rootfs string) ([]layout.Mount, error) {
-	if rootfs != "" {
-		root = rootfs
+// ownNames mounts the files in their place that are made up for images. A root
+// file system folder with an /etc must have them: an engine cannot add them to a
+// folder that is read-only.
+func ownNames(entry *roster.Entry, rootfs string, agent sandbox.User, self string) ([]layout.Mount, error) {
+	if missing := missingNames(rootfs); missing != "" {
+		return nil, &sandbox.RefusedError{What: fmt.Sprintf("root file system %q", rootfs), Why: "it has no " + missing, Fix: "create an empty file there"}
 	}
-	var mounts []layout.Mount
+	dir, err := entry.Folder("names")
+	if err != nil {
+		return nil, err
+	}
+	madeUp, err := layout.Build(dir, sandbox.Spec{Image: "any"}, agent, self)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(madeUp, func(m layout.Mount) bool { return !slices.Contains(engineFiles, m.Target) }), nil
+}
+
+func missingNames(rootfs string) string {
+	if _, err := os.Lstat(filepath.Join(rootfs, "etc")); rootfs == "" || err != nil {
+		return ""
+	}
 	for _, name := range engineFiles {
-		source := filepath.Join(root, name)
-		info, err := os.Lstat(source)
-		if rootfs != "" && (err != nil || !info.Mode().IsRegular()) {
-			return nil, &sandbox.RefusedError{
-				What: fmt.Sprintf("root file system %q", rootfs), Why: "it has no plain file " + name, Fix: "create an empty one",
-			}
+		if _, err := os.Lstat(filepath.Join(rootfs, name)); err != nil {
+			return name
 		}
-		if err != nil {
-			return nil, fmt.Errorf("preparing the root: %w", err)
-		}
-		mounts = append(mounts, layout.Mount{Kind: layout.Bind, Source: source, Target: name, ReadOnly: true})
 	}
-	return mounts, nil
+	return ""
 }

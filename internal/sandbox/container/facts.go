@@ -134,11 +134,12 @@ func parsePodman(text string) (facts, error) {
 	if info.Version.Version == "" || host.OCIRuntime.Name == "" {
 		return facts{}, errors.New("reading what podman says of itself: there is no version or no runtime")
 	}
+	name := oneLine(path.Base(host.OCIRuntime.Name)) // it may have been chosen by its path
 	has := func(controller string) bool { return slices.Contains(host.CgroupControllers, controller) }
 	f := facts{
 		version: oneLine(info.Version.Version), system: oneLine(host.Distribution.Distribution),
 		remote: host.ServiceIsRemote || host.OS != "linux", rootless: host.Security.Rootless,
-		runtime: oneLine(host.OCIRuntime.Name), runtimePath: absolute(host.OCIRuntime.Path), runtimes: []string{oneLine(host.OCIRuntime.Name)},
+		runtime: name, runtimePath: absolute(host.OCIRuntime.Path), runtimes: []string{name},
 		cgroupManager: oneLine(host.CgroupManager), conmon: absolute(host.Conmon.Path),
 		limitMemory: has("memory"), limitProcesses: has("pids"), limitCPUs: has("cpu"),
 		cpus: host.CPUs, filtered: host.Security.SeccompEnabled,

@@ -71,6 +71,9 @@ func (known facts) lacks(name Flavour) []string {
 			lacks = append(lacks, "the engine's system call filter, which is switched off: ralph's alone holds")
 		}
 	}
+	if name == Docker && ownKernel(known.runtime) {
+		lacks = append(lacks, "IPv6 on loopback: docker switches it off, and this kernel cannot have it back")
+	}
 	if known.limitMemory {
 		lacks = append(lacks, "a limit of the kernel's on disk: it is watched from outside, and a sandbox may be a moment over it")
 	} else {

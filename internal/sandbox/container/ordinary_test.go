@@ -68,7 +68,7 @@ func TestOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd.Dir = tmp
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, prebuiltVar+"="+ralphBinary+":"+guestBinary, podmanVar+"="+o.podman)
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, binaries.Prebuilt(), podmanVar+"="+o.podman)
 	cmd.Env = append(cmd.Env, o.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: o.user, Gid: o.group, Groups: socketGroup(t)}}
 	out, err := cmd.CombinedOutput()

@@ -46,12 +46,12 @@ func (f flavour) explanations() []explanation {
 	name := string(f.name)
 	return []explanation{
 		{
-			signs:       []string{"permission denied while trying to connect", "dial unix"},
+			signs:       []string{"permission denied while trying to connect", "connect: permission denied"},
 			unavailable: true, fix: f.join,
 			reason: "this user may not use " + name,
 		},
 		{
-			signs:       []string{"cannot connect to the", "is the docker daemon running", "connection refused", "error during connect"},
+			signs:       []string{"cannot connect to the", "is the docker daemon running", "connect: ", "error during connect"},
 			unavailable: true, fix: f.start,
 			reason: name + " does not answer",
 		},

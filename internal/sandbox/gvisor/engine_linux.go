@@ -114,7 +114,7 @@ func prepareFolder(entry *roster.Entry) error {
 		return err
 	}
 	if os.Geteuid() == 0 {
-		return machine.CheckReachable(Name, entry.Dir)
+		return machine.CheckReachable(Name, "state folder", entry.Dir)
 	}
 	return nil
 }

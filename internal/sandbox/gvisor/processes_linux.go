@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/runsc/container"
+
+	"github.com/agent-loop/ralph/internal/proc"
 )
 
 // processes are the host processes of one sandbox, as the kernel counts them.
@@ -60,7 +60,7 @@ func memoryFile(sentry int) (string, error) {
 func (p *processes) awaitEnd() error {
 	var errs []error
 	for _, handle := range p.handles {
-		errs = append(errs, awaitExit(handle), unix.Close(handle))
+		errs = append(errs, proc.AwaitExit(handle), unix.Close(handle))
 	}
 	return errors.Join(errs...)
 }
@@ -171,42 +171,9 @@ func children(pid int) []int {
 	return pids
 }
 
-// killLauncher ends another ralph's sandbox. The process number may have been
-// given to somebody else since it was written down, so it is checked while a
-// handle holds on to the process.
+// killLauncher ends another ralph's sandbox.
 func killLauncher(pid int, id string) error {
-	if pid <= 0 {
-		return nil
-	}
-	handle, err := unix.PidfdOpen(pid, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("ending the sandbox: %w", err)
-	}
-	defer unix.Close(handle)
-	cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	args := strings.Split(string(bytes.TrimRight(cmdline, "\x00")), "\x00")
-	if args[0] != launcherName || args[len(args)-1] != id {
-		return nil
-	}
-	if err := unix.PidfdSendSignal(handle, syscall.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("ending the sandbox: %w", err)
-	}
-	return awaitExit(handle)
-}
-
-func awaitExit(handle int) error {
-	deadline := time.Now().Add(5 * time.Second)
-	for time.Now().Before(deadline) {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 1000)
-		if n > 0 {
-			return nil
-		}
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("waiting for the sandbox to end: %w", err)
-		}
-	}
-	return errors.New("waiting for the sandbox to end: it is still there")
+	return proc.KillOther(pid, func(args []string) bool {
+		return args[0] == launcherName && args[len(args)-1] == id
+	})
 }

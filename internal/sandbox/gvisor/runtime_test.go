@@ -91,7 +91,7 @@ func runtimeCopy(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	content, err := os.ReadFile(ralphBinary)
+	content, err := os.ReadFile(binaries.Ralph)
 	if err != nil {
 		t.Fatal(err)
 	}

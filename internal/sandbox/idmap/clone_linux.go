@@ -69,7 +69,7 @@ func show(tree *os.File, view View) error {
 	if err != nil {
 		return err
 	}
-	table, err := newTable(owner, view.As)
+	table, err := newTable(owner, view)
 	if err != nil {
 		return explainTable(tree.Name(), err)
 	}

@@ -30,7 +30,15 @@ type IDs struct{ UID, GID int }
 type View struct {
 	As       IDs // whom the owner's files belong to
 	ReadOnly bool
+
+	// RootGives lets root create through the clone, for a runtime that makes files
+	// as root and then gives them to As. Until it has, they are nobody's on disk.
+	RootGives bool
 }
+
+// giver is whom root's files belong to on disk until it has given them away: an id
+// that nobody has.
+const giver = 1_900_000_000
 
 // UnsupportedError means that a file system, or this kernel, has no such mounts.
 type UnsupportedError struct {

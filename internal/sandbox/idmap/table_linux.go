@@ -16,12 +16,12 @@ import (
 // A namespace is made with a process in it, and here that process must never do
 // anything: it is started under trace, so that the kernel holds it before its first
 // instruction, and is killed as soon as the namespace is open. It costs a fork.
-func newTable(disk, shown IDs) (*os.File, error) {
+func newTable(disk IDs, view View) (*os.File, error) {
 	runtime.LockOSThread() // a tracer is a thread, and the tracee dies with it
 	defer runtime.UnlockOSThread()
-	pid, err := startHeld("/proc/self/exe", disk, shown)
+	pid, err := startHeld("/proc/self/exe", disk, view)
 	if errors.Is(err, unix.EACCES) { // ralph's own file may be for one user alone
-		pid, err = startHeld("/bin/sh", disk, shown)
+		pid, err = startHeld("/bin/sh", disk, view)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("making a user namespace: %w", err)
@@ -31,17 +31,25 @@ func newTable(disk, shown IDs) (*os.File, error) {
 }
 
 // startHeld starts a program that never runs; any that can be started will do.
-func startHeld(program string, disk, shown IDs) (pid int, err error) {
+func startHeld(program string, disk IDs, view View) (pid int, err error) {
 	return syscall.ForkExec(program, []string{"ralph:ids"}, &syscall.ProcAttr{
 		Env: []string{},
 		Sys: &syscall.SysProcAttr{
 			Cloneflags:  unix.CLONE_NEWUSER,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: disk.UID, HostID: shown.UID, Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: disk.GID, HostID: shown.GID, Size: 1}},
+			UidMappings: mapping(disk.UID, view.As.UID, view.RootGives),
+			GidMappings: mapping(disk.GID, view.As.GID, view.RootGives),
 			Ptrace:      true,
 			Pdeathsig:   syscall.SIGKILL,
 		},
 	})
+}
+
+func mapping(disk, shown int, rootGives bool) []syscall.SysProcIDMap {
+	table := []syscall.SysProcIDMap{{ContainerID: disk, HostID: shown, Size: 1}}
+	if rootGives {
+		table = append(table, syscall.SysProcIDMap{ContainerID: giver, HostID: 0, Size: 1})
+	}
+	return table
 }
 
 // explainTable says why there is no user namespace, where the kernel only hints.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/agent-loop/ralph/internal/door"
 	"github.com/agent-loop/ralph/internal/sandbox"
 	"github.com/agent-loop/ralph/internal/sandbox/lifetime"
+	"github.com/agent-loop/ralph/internal/sandbox/streams"
 )
 
 // execution is a command that runs inside.
@@ -57,22 +57,14 @@ func (b *Box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
 }
 
 func (b *Box) add(cmd sandbox.Command) *execution {
-	e := &execution{cmd: cmd, merged: cmd.Terminal != nil || same(cmd.Stdout, cmd.Stderr), settled: make(chan outcome, 1), streams: map[byte]*door.Stream{}}
-	e.copying.Add(1)
-	if !e.merged {
-		e.copying.Add(1)
-	}
+	e := &execution{cmd: cmd, merged: cmd.Terminal != nil || streams.Same(cmd.Stdout, cmd.Stderr), settled: make(chan outcome, 1), streams: map[byte]*door.Stream{}}
+	e.copying.Add(e.expected())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lastID++
 	e.id = b.lastID
 	b.commands[e.id] = e
 	return e
-}
-
-// same compares writers; those that cannot be compared are different.
-func same(a, b io.Writer) bool {
-	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
 func (b *Box) command(id uint32) *execution {
@@ -92,6 +84,17 @@ func (b *Box) forget(e *execution) {
 	for _, stream := range e.streams {
 		stream.Close()
 	}
+	for range e.expected() - len(e.streams) {
+		e.copying.Done() // they come no more
+	}
+}
+
+// expected is how many streams the command has.
+func (e *execution) expected() int {
+	if e.merged {
+		return 1
+	}
+	return 2
 }
 
 // settle notes how a command ended. A guest that says so twice, or of a command

@@ -37,6 +37,7 @@ type guest struct {
 	replies   *messenger
 	processes *processes
 	gate      chan struct{} // a place for each connection to the gate
+	struck    func() bool   // tells whether the kernel's memory limit has; nil: there is none to ask
 
 	mu        sync.Mutex
 	terminals map[uint32]chan sandbox.TerminalSize

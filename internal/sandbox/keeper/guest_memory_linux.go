@@ -25,7 +25,11 @@ const (
 func (g *guest) watchMemory(s Settings) error {
 	if s.MemoryGroup {
 		if before, err := groupKills(); err == nil {
-			go g.watchGroup(before)
+			g.struck = func() bool {
+				now, err := groupKills()
+				return err == nil && now > before
+			}
+			go g.watchGroup()
 		}
 	}
 	if s.Memory > 0 {
@@ -41,14 +45,11 @@ func (g *guest) watchMemory(s Settings) error {
 func (g *guest) limitReached() { _ = g.replies.send(reply{Limit: "memory"}) }
 
 // watchGroup waits until the kernel has killed a process for want of memory.
-func (g *guest) watchGroup(before int64) {
-	for {
+func (g *guest) watchGroup() {
+	for !g.struck() {
 		time.Sleep(groupInterval)
-		if now, err := groupKills(); err == nil && now > before {
-			g.limitReached()
-			return
-		}
 	}
+	g.limitReached()
 }
 
 // groupKills is how many processes the control group's memory limit has cost,
@@ -71,10 +72,12 @@ func groupKills() (int64, error) {
 // much is it worth the time to count it right.
 func (g *guest) watchProcesses(allowed int64, tmpfs []string) {
 	var rest time.Duration
+	var unnamed unnamed
+	go unnamed.keepCounting()
 	for {
 		time.Sleep(memoryInterval + rest)
 		rest = 0
-		files := filesInMemory(tmpfs)
+		files := filesInMemory(tmpfs) + unnamed.bytes.Load()
 		if files+eachProcess(roughly) <= allowed {
 			continue
 		}

@@ -20,6 +20,9 @@ func (g *guest) run(o *startOrder) {
 		_ = g.replies.send(reply{Failed: failure(o.ID, err)})
 		return
 	}
+	if g.struck != nil && g.struck() {
+		g.limitReached() // first: it is why the command ended, or is about to be
+	}
 	_ = g.replies.send(reply{Exited: &exitedReply{o.ID, code}})
 }
 

@@ -29,7 +29,7 @@ type Clone struct {
 func Clones(dir string, spec sandbox.Spec, mounts []Mount) ([]Clone, []Mount, error) {
 	var clones []Clone
 	for i, m := range spec.Mounts {
-		place, err := clonePlace(dir, m.Source, i)
+		place, err := Place(dir, m.Source, strconv.Itoa(i))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -45,13 +45,13 @@ func Clones(dir string, spec sandbox.Spec, mounts []Mount) ([]Clone, []Mount, er
 	return clones, cloned, nil
 }
 
-// clonePlace makes an empty folder or file for a clone to cover.
-func clonePlace(dir, source string, number int) (string, error) {
+// Place makes an empty folder or file in dir for a mount of source to cover.
+func Place(dir, source, name string) (string, error) {
 	info, err := os.Stat(source)
 	if err != nil {
 		return "", fmt.Errorf("mounting %s: %w", source, err)
 	}
-	place := filepath.Join(dir, strconv.Itoa(number))
+	place := filepath.Join(dir, name)
 	if info.IsDir() {
 		err = os.Mkdir(place, 0o700)
 	} else {

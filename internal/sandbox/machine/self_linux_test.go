@@ -13,7 +13,7 @@ import (
 )
 
 func TestCheckStatic(t *testing.T) {
-	static, remove, err := sandboxtest.Build("../gvisor/testdata/guest")
+	static, remove, err := sandboxtest.Build("../sandboxtest/testdata/guest")
 	if err != nil {
 		t.Skip(err) // another user may have no Go
 	}

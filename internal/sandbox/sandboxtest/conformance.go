@@ -20,10 +20,6 @@ type Options struct {
 	// OwnFiles means that guests see files of their own, with mounts at places
 	// of their own, although Info.Isolated is false.
 	OwnFiles bool
-
-	// Loopback shows that a server on loopback inside can be reached from inside.
-	// It is a hook because a shell has no sockets.
-	Loopback func(t *testing.T, sb sandbox.Sandbox, info sandbox.Info)
 }
 
 // Conformance shows that an engine does what package sandbox promises. The

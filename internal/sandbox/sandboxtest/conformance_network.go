@@ -12,7 +12,6 @@ import (
 func networkChecks() []check {
 	return []check{
 		{"the gate gets one listener, closed with the sandbox", checkGateListener},
-		{"a server on loopback can be reached from inside", checkLoopback},
 	}
 }
 
@@ -50,9 +49,4 @@ func checkGateListener(t *testing.T, s *suite) {
 	if n := calls.Load(); n != 1 {
 		t.Errorf("the gate was called %d times", n)
 	}
-}
-
-func checkLoopback(t *testing.T, s *suite) {
-	s.needs(t, s.info.Helper != "" && s.opts.Loopback != nil, "helper inside to serve with")
-	s.opts.Loopback(t, s.Sandbox, s.info)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,16 +72,11 @@ func (s *Streams) openOutputs(stdout, stderr io.Writer) error {
 	if err := s.openOutput(&s.stdout, stdout); err != nil {
 		return err
 	}
-	if same(stdout, stderr) {
+	if Same(stdout, stderr) {
 		s.stderr = s.stdout
 		return nil
 	}
 	return s.openOutput(&s.stderr, stderr)
-}
-
-// same compares writers; those that cannot be compared are different.
-func same(a, b io.Writer) bool {
-	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
 func (s *Streams) openOutput(guest **os.File, to io.Writer) error {

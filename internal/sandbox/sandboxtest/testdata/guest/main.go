@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -26,6 +28,8 @@ func main() {
 		err = loopback()
 	case "hog":
 		err = hog(os.Args[2])
+	case "memfd":
+		err = memfd(os.Args[2])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,6 +50,27 @@ func hog(megabytes string) error {
 	fmt.Println("holding", len(held))
 	time.Sleep(30 * time.Second)
 	runtime.KeepAlive(held)
+	return nil
+}
+
+// memfd writes some megabytes to a file that is in memory and has no name.
+func memfd(megabytes string) error {
+	n, err := strconv.Atoi(megabytes)
+	if err != nil {
+		return err
+	}
+	fd, err := unix.MemfdCreate("guest", 0)
+	if err != nil {
+		return err
+	}
+	chunk := make([]byte, 1<<20)
+	for range n {
+		if _, err := unix.Write(fd, chunk); err != nil {
+			return err
+		}
+	}
+	fmt.Println("wrote", n)
+	time.Sleep(30 * time.Second)
 	return nil
 }
 
