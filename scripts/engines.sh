@@ -11,11 +11,10 @@
 #
 #   RALPH_TEST_DOCKER_HOST    the daemon's address
 #   RALPH_TEST_DOCKER_RUNTIMES  those of runc, crun and runsc that run there
-#   RALPH_TEST_PODMAN         1: root's Podman runs, as the two variables
-#                             CONTAINERS_CONF and CONTAINERS_STORAGE_CONF say
-#   RALPH_TEST_ROOTLESS       the user whose Podman runs, with the home directory
-#                             RALPH_TEST_ROOTLESS_HOME and, as XDG_RUNTIME_DIR,
-#                             RALPH_TEST_ROOTLESS_RUN
+#   RALPH_TEST_PODMAN         arguments of root's Podman, if it runs; the rest is said
+#                             by CONTAINERS_CONF and CONTAINERS_STORAGE_CONF
+#   RALPH_TEST_PODMAN_ROOTLESS  variables, HOME among them, of an ordinary user whose
+#                             Podman runs, and its arguments
 #   RALPH_TEST_IMAGE          a small Debian in all of them
 
 engines_dir=$PWD/build/engines
@@ -33,6 +32,7 @@ start_engines() {
   fi
   install_engines
   mkdir -p "$engines_dir"
+  echo 'module engines' >"$engines_dir/go.mod" # or Go looks for packages in images
   make_runtimes && make_base || return 0
   export RALPH_TEST_IMAGE=$engines_image
   start_private_docker
@@ -145,7 +145,7 @@ set_up_podman() {
   printf '[storage]\ndriver = "overlay"\ngraphroot = "%s"\nrunroot = "/run/ralph-test"\n' "$dir/storage" >"$dir/storage.conf"
   local podman=(env CONTAINERS_CONF="$dir/containers.conf" CONTAINERS_STORAGE_CONF="$dir/storage.conf" podman)
   if error=$(import_base podman "${podman[@]}" 2>&1 && "${podman[@]}" run --rm --network none "$engines_image" true 2>&1); then
-    export RALPH_TEST_PODMAN=1 CONTAINERS_CONF=$dir/containers.conf CONTAINERS_STORAGE_CONF=$dir/storage.conf
+    export RALPH_TEST_PODMAN="--cgroup-manager cgroupfs" CONTAINERS_CONF=$dir/containers.conf CONTAINERS_STORAGE_CONF=$dir/storage.conf
   else
     skipped+=("the engine podman: $(reason "$error")")
   fi
@@ -183,6 +183,7 @@ set_up_rootless() {
   chmod 644 "$conf"/*
   if error=$(import_base rootless as_rootless podman 2>&1 && as_rootless podman run --rm --network none "$engines_image" true 2>&1); then
     export RALPH_TEST_ROOTLESS=$engines_user RALPH_TEST_ROOTLESS_HOME=$engines_home RALPH_TEST_ROOTLESS_RUN=$engines_run
+    export RALPH_TEST_PODMAN_ROOTLESS="HOME=$engines_home XDG_RUNTIME_DIR=$engines_run CONTAINERS_CONF= CONTAINERS_STORAGE_CONF="
   else
     skipped+=("the engine podman without root: $(reason "$error")")
   fi

@@ -103,7 +103,7 @@ func (b *bindings) trust(w World, rootfs string) error {
 	if err != nil {
 		return err
 	}
-	if b.folder, err = makeTrustFolder(w); err != nil {
+	if b.folder, err = makeGuestFolder(w, "trust"); err != nil {
 		return fmt.Errorf("making a folder for certificates: %w", err)
 	}
 	// Whoever runs in the sandbox must be able to read what is in it.
@@ -118,14 +118,14 @@ func (b *bindings) trust(w World, rootfs string) error {
 	return nil
 }
 
-// makeTrustFolder makes a folder that no sandbox can write, and removes those
+// makeGuestFolder makes a folder for a sandbox to read, and removes those of its kind
 // that ralphs left that were killed.
-func makeTrustFolder(w World) (string, error) {
+func makeGuestFolder(w World, kind string) (string, error) {
 	state, err := w.makeStateDir()
 	if err != nil {
 		return "", err
 	}
-	all := filepath.Join(state, "trust")
+	all := filepath.Join(state, kind)
 	if err := os.MkdirAll(all, 0o711); err != nil {
 		return "", err
 	}

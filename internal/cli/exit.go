@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -66,7 +67,7 @@ func report(w io.Writer, err error) int {
 // parts are the errors that errors.Join has put together.
 func parts(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the top is of interest
-	if !ok {
+	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() { // or it has words of its own
 		return []error{err}
 	}
 	var all []error
@@ -84,7 +85,7 @@ func say(w io.Writer, err error) {
 	for line := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintln(w, "ralph:", visible(line))
 	}
-	for _, hint := range hints(err) {
+	for _, hint := range slices.Compact(hints(err)) {
 		fmt.Fprintln(w, "ralph: hint:", visible(hint))
 	}
 }

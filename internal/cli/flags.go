@@ -20,6 +20,7 @@ func configFlags() map[string]string {
 		"oci-runtime":     "sandbox.oci_runtime",
 		"prefer":          "sandbox.prefer",
 		"image":           "sandbox.image",
+		"inner-sandbox":   "sandbox.inner",
 		"readonly-secret": "sandbox.readonly_secrets",
 		"allow":           "sandbox.network.allowed",
 		"deny":            "sandbox.network.denied",

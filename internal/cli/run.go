@@ -95,6 +95,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	projectFlag(cmd, &o.project)
 	addLimitFlags(cmd)
 	addSandboxFlags(cmd)
+	addInnerFlag(cmd)
 	addModelFlags(cmd, &o.tapes)
 	cmd.Flags().String("validate", "", "the command that must pass before work counts as done")
 	cmd.Flags().String("setup", "", "what prepares a clean checkout for that, such as \"npm ci\"")

@@ -36,6 +36,7 @@ type box struct {
 	work    string   // the folder of the host that it works on
 	ignore  []string // paths in it that are not its work
 	secrets []string // files of the user's that go in with their real content
+	inner   *inner   // around the agent; nil: nothing is
 }
 
 // newBox says what the agent of a run gets to see.
@@ -243,6 +244,11 @@ func (l *launcher) create(ctx context.Context) (sandbox.Sandbox, rundir.Launch, 
 	if err != nil {
 		return nil, rundir.Launch{}, boundaryError{err}
 	}
+	if l.policy == nil {
+		if err := l.box.inner.check(ctx, created, l.plan.info); err != nil {
+			return nil, rundir.Launch{}, errors.Join(err, created.Close())
+		}
+	}
 	return &gatedSandbox{created, gate}, l.audit(created, spec), nil
 }
 
@@ -252,15 +258,16 @@ const ownFiles = "(the sandbox's own)"
 // audit is what the record says about a sandbox.
 func (l *launcher) audit(created sandbox.Sandbox, spec sandbox.Spec) rundir.Launch {
 	env := spec.Env
-	if l.policy == nil {
-		env = append(slices.Clone(env), l.gates.agentEnv()...)
-	}
 	audit := rundir.Launch{
 		Sandbox: created.ID(), Image: spec.Image + spec.Rootfs, Secrets: l.box.secrets, Network: string(spec.Network),
 		Policy: l.network.Policy, Allowed: l.network.Allowed, Denied: l.network.Denied,
 		Memory: spec.Limits.Memory, CPUs: spec.Limits.CPUs, Processes: spec.Limits.Processes, Disk: spec.Limits.Disk,
-		EnvNames: envNames(env),
 	}
+	if l.policy == nil {
+		env = append(slices.Clone(env), l.gates.agentEnv()...)
+		audit.Inner = l.box.inner.String()
+	}
+	audit.EnvNames = envNames(env)
 	l.plan.chosen.record(&audit)
 	for _, m := range spec.Mounts {
 		audit.Mounts = append(audit.Mounts, rundir.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, Protect: len(m.Protect)})

@@ -71,6 +71,10 @@ func (x *execution) setUp(ctx context.Context, state rundir.State) error {
 	if err != nil {
 		return err
 	}
+	if err := b.addInner(p.world, p.config); err != nil {
+		return err
+	}
+	x.closers = append(x.closers, b.inner.close)
 	gates, err := p.openGates(ctx, x.run, b)
 	if err != nil {
 		return err

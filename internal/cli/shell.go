@@ -64,6 +64,7 @@ The exit code is the agent's.`,
 
 func (o *shellOptions) addFlags(cmd *cobra.Command) {
 	addSandboxFlags(cmd)
+	addInnerFlag(cmd)
 	f := cmd.Flags()
 	f.String("agent", "", "who works with you: claude, codex, opencode or command")
 	f.String("model", "", "the model it asks for")

@@ -174,6 +174,12 @@ func (s *shell) run(ctx context.Context, spec sandbox.Spec, begun agent.Interact
 		return err
 	}
 	one.spec.Mounts = append(one.spec.Mounts, own...)
+	within, err := newInner(s.world, s.config, &one.spec)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, within.close()) }()
+	cmd.Args = within.wrap(cmd.Args)
 	if err := errors.Join(s.opts.tapes.check(own), s.info.Check(one.spec)); err != nil {
 		return err
 	}
@@ -183,6 +189,9 @@ func (s *shell) run(ctx context.Context, spec sandbox.Spec, begun agent.Interact
 	}
 	defer func() { err = errors.Join(err, box.Close()) }()
 	one.say("sandbox %s", box.ID())
+	if err := within.check(ctx, box, s.info); err != nil {
+		return err
+	}
 	return attend(ctx, s.world, box, cmd)
 }
 

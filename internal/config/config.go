@@ -33,7 +33,7 @@
 //     nothing.
 //   - The user's policy is an upper bound: deny < allowlist < allow-all. The
 //     user's engine may be exchanged for a stronger one only. The user's
-//     oci_runtime stands; prefer = "strength" and
+//     oci_runtime stands; prefer = "strength", inner = "srt" and
 //     use_bypass_permissions = false stand.
 //   - The user's allowed list is an upper bound: of the project's entries those
 //     remain that the user's list holds, written the same way. Under the user's
@@ -136,6 +136,9 @@ type Sandbox struct {
 	// into the sandbox with their real content.
 	ReadOnlySecrets []string
 
+	// Inner is a second sandbox inside the first, around the agent; empty: none.
+	Inner string
+
 	Network   Network
 	Resources Resources
 }
@@ -182,6 +185,8 @@ const (
 
 	PreferStrength = "strength"
 	PreferSpeed    = "speed"
+
+	InnerSRT = "srt"
 
 	PolicyDeny      = "deny"
 	PolicyAllowlist = "allowlist"

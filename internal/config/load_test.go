@@ -36,6 +36,7 @@ reuse_container = true
 use_local_image = true
 protect = ["deploy/", "Makefile"]
 readonly_secrets = []
+inner = ""                         # srt
 
 [sandbox.network]
 policy = "allowlist"

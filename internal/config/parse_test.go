@@ -186,7 +186,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"unknown occasion", "[notify]\non = [\n  \"done\",\n  \"eror\",\n]",
 			`ralph.toml:4: notify.on: must be one of "done", "needs-attention", "error", "limit", "stopped", not "eror"; did you mean "error"?`},
 		{"terminal tricks are shown, not played", "[sandbox]\n\"\\u001b[2J\" = 1",
-			`ralph.toml:2: unknown key "\x1b[2J" in [sandbox]; there are ` + "enabled, engine, oci_runtime, prefer, image, reuse_container, use_local_image, protect, readonly_secrets, network, resources"},
+			`ralph.toml:2: unknown key "\x1b[2J" in [sandbox]; there are ` + "enabled, engine, oci_runtime, prefer, image, reuse_container, use_local_image, protect, readonly_secrets, inner, network, resources"},
 
 		// syntax
 		{"open section", "[agent]\nname = \"mini\"\n[sandbox\nenabled = true",

@@ -68,6 +68,8 @@ func TestProjectMayOnlyTighten(t *testing.T) {
 		{`sandbox.engine = "host"`, `sandbox.engine = "host"`, "sandbox.engine", `"host"`, ""},
 		{`sandbox.oci_runtime = "runsc"`, `sandbox.oci_runtime = "runc"`, "sandbox.oci_runtime", `"runsc"`, `sandbox.oci_runtime = "runc" is not used, "runsc" stays: ` + user},
 		{"", `sandbox.oci_runtime = "runsc"`, "sandbox.oci_runtime", `"runsc"`, ""},
+		{`sandbox.inner = "srt"`, `sandbox.inner = ""`, "sandbox.inner", `"srt"`, `sandbox.inner = "" is not used, "srt" stays: ` + user},
+		{"", `sandbox.inner = "srt"`, "sandbox.inner", `"srt"`, ""},
 		{`sandbox.prefer = "strength"`, `sandbox.prefer = "speed"`, "sandbox.prefer", `"strength"`, `sandbox.prefer = "speed" is not used, "strength" stays: ` + user},
 		{`sandbox.prefer = "speed"`, `sandbox.prefer = "strength"`, "sandbox.prefer", `"strength"`, ""},
 

@@ -46,6 +46,8 @@ func sandboxKeys() []field {
 			func(c *Config) *[]string { return &c.Sandbox.Protect }, free), // united in Resolve
 		at("sandbox.readonly_secrets", "files of your home that the sandbox gets to read, with their real content", list(aHomePath),
 			func(c *Config) *[]string { return &c.Sandbox.ReadOnlySecrets }, usersOnly),
+		at("sandbox.inner", "a second sandbox inside the first, around the agent", oneOf("", InnerSRT),
+			func(c *Config) *string { return &c.Sandbox.Inner }, stays(InnerSRT)),
 	}
 }
 

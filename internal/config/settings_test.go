@@ -32,6 +32,7 @@ var candidates = map[string][]string{
 	"sandbox.use_local_image":  {"true", "false"},
 	keyProtect:                 {"", "deploy/|./Makefile", "a b/c|deploy"},
 	"sandbox.readonly_secrets": {"", "~/.gitconfig", "/home/u/.ssh/id|~/.x y"},
+	"sandbox.inner":            {"", InnerSRT},
 	keyPolicy:                  {PolicyDeny, PolicyAllowlist, PolicyAllowAll},
 	keyAllowed:                 {"", "a.example|@npm", "b.example|127.0.0.1:80|a.example"},
 	keyDenied:                  {"", "x.example", "y.example|x.example"},

@@ -71,8 +71,12 @@ func (r *runner) afterExec(ctx context.Context, it *iteration, err error) error 
 	if it.attempt.exit.Code == 0 {
 		it.attempt.exit.Code = -1
 	}
-	if gone(err) {
-		return r.closeBox(err.Error())
+	if !gone(err) {
+		return nil
+	}
+	// What may still be running ends the run, too, and why comes first.
+	if lasting := r.closeBox(err.Error()); lasting != nil {
+		return fmt.Errorf("%w; %w", err, lasting)
 	}
 	return nil
 }

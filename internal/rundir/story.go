@@ -68,6 +68,7 @@ type Launch struct {
 	Reason     string   `json:"reason,omitzero"`            // why this engine
 	PassedOver []string `json:"passed_over,omitempty"`      // other engines, each with why not
 	Lacks      []string `json:"lacks,omitempty"`            // what this boundary does not hold
+	Inner      string   `json:"inner,omitzero"`             // the second sandbox, inside this one and around the agent
 	Image      string   `json:"image,omitzero"`             // or root file system; empty: the host's programs
 	Mounts     []Mount  `json:"mounts"`                     // all of them
 	Secrets    []string `json:"readonly_secrets,omitempty"` // files that went in with their real content

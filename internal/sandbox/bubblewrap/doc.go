@@ -10,9 +10,9 @@
 //
 // An ordinary user maps nobody but himself. Root is never mapped: a process whose
 // user is root on the host may write to the kernel's settings, namespaces or not.
-// So for root a launcher, this binary once more, shows the user's mounts as those
-// of an id that is nobody's, becomes that id, and starts bwrap as an ordinary user
-// would.
+// So for root the user's mounts are shown, in a mount namespace of one thread's, as
+// those of an id that is nobody's, and bwrap is started there as that id, as an
+// ordinary user would.
 package bubblewrap
 
 // Name is the word users write in --engine.

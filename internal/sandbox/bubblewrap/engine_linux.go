@@ -24,8 +24,8 @@ type Engine struct {
 var _ sandbox.Engine = (*Engine)(nil)
 
 // New returns an engine that keeps its state below stateDir. The keepers are
-// started from binary, a ralph that calls Reexec first thing in main; empty means
-// this very program.
+// started from binary, a ralph that calls keeper.Reexec first thing in main; empty
+// means this very program.
 func New(stateDir, binary string) *Engine {
 	return &Engine{roster: roster.New(Name, filepath.Join(stateDir, Name)), binary: binary}
 }
@@ -101,16 +101,13 @@ func (e *Engine) prepare(entry *roster.Entry, spec sandbox.Spec, ids identity) (
 	if err != nil {
 		return command{}, err
 	}
-	c := command{self: self, root: ids.root}
+	var c command
 	if ids.root {
 		places, err := entry.Folder("mounts")
 		if err != nil {
 			return command{}, err
 		}
-		if c.clones, mounts, err = layout.Clones(places, spec, mounts); err != nil {
-			return command{}, err
-		}
-		if c.binds, mounts, err = makeReachable(places, mounts); err != nil {
+		if c.views, mounts, err = newViews(places, spec, mounts); err != nil {
 			return command{}, err
 		}
 	}

@@ -7,10 +7,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,19 +16,14 @@ import (
 	"github.com/agent-loop/ralph/internal/door"
 	"github.com/agent-loop/ralph/internal/proc"
 	"github.com/agent-loop/ralph/internal/sandbox"
-	"github.com/agent-loop/ralph/internal/sandbox/layout"
 	"github.com/agent-loop/ralph/internal/sandbox/machine"
 	"github.com/agent-loop/ralph/internal/sandbox/roster"
 )
 
-// command is how a sandbox is started: bwrap itself, or as root the launcher that
-// becomes it.
+// command is how a sandbox is started.
 type command struct {
-	self   string
-	root   bool
-	clones []layout.Clone
-	binds  []bind
-	args   []string // bwrap and its arguments
+	args  []string // bwrap and its arguments
+	views *views   // what bwrap finds; nil: what everybody does
 }
 
 // record is what other ralphs need to know to end a sandbox.
@@ -44,7 +37,7 @@ const maxSaid = 16 << 10
 // vessel is a running bwrap. It is part of keeper.Vessel.
 type vessel struct {
 	entry *roster.Entry
-	bwrap *proc.Attached
+	bwrap *program
 	said  *proc.Tail
 	first int // a handle of the sandbox's first process; -1: there was none
 }
@@ -77,14 +70,11 @@ func startVessel(entry *roster.Entry, c command, guest *os.File) (*vessel, error
 	defer info.Close()
 	defer told.Close()
 	v := &vessel{entry: entry, said: proc.NewTail(maxSaid), first: -1}
-	cmd, err := c.prepare(entry)
-	if err != nil {
-		return nil, err
-	}
+	cmd, before := c.prepare()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = guest, guest, v.said
 	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{}, "/", time.Second
 	cmd.ExtraFiles = []*os.File{told}
-	if v.bwrap, err = proc.Attach(cmd); err != nil {
+	if v.bwrap, err = start(before, cmd); err != nil {
 		return nil, fmt.Errorf("starting the sandbox: %w", err)
 	}
 	told.Close()
@@ -92,23 +82,14 @@ func startVessel(entry *roster.Entry, c command, guest *os.File) (*vessel, error
 	return v, nil
 }
 
-// prepare is bwrap itself, or as root a launcher in a mount namespace of its own.
-func (c command) prepare(entry *roster.Entry) (*exec.Cmd, error) {
-	if !c.root {
-		return &exec.Cmd{Path: c.args[0], Args: c.args}, nil
+// prepare returns bwrap, for root as nobody, and what has to be done before.
+func (c command) prepare() (cmd *exec.Cmd, before func() error) {
+	cmd = &exec.Cmd{Path: c.args[0], Args: c.args}
+	if c.views == nil {
+		return cmd, nil
 	}
-	file := filepath.Join(entry.Dir, "launch.json")
-	data, err := json.Marshal(launchOrder{Clones: c.clones, Binds: c.binds, Args: c.args})
-	if err == nil {
-		err = os.WriteFile(file, data, 0o600)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("preparing the launch: %w", err)
-	}
-	return &exec.Cmd{
-		Path: c.self, Args: []string{"ralph", launchArgument, file},
-		SysProcAttr: &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS},
-	}, nil
+	cmd.SysProcAttr = asNobody()
+	return cmd, c.views.enter
 }
 
 // firstProcess is a handle of the sandbox's first process, of which bwrap tells

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -69,7 +68,7 @@ func tryOut(ctx context.Context) (version string, err error) {
 	cmd := exec.CommandContext(ctx, program, "--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "--", program, "--version")
 	cmd.Env, cmd.Dir, cmd.Stderr = []string{}, "/", said
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: layout.Nobody, Gid: layout.Nobody}}
+		cmd.SysProcAttr = asNobody()
 	}
 	out, err := cmd.Output()
 	if err != nil {

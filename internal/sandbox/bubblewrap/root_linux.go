@@ -1,13 +1,11 @@
 package bubblewrap
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -17,22 +15,29 @@ import (
 	"github.com/agent-loop/ralph/internal/sandbox/machine"
 )
 
-// launchArgument is what ralph is started with to be the launcher of a sandbox for
-// root.
-const launchArgument = "ralph:bubblewrap"
+// views are what bwrap finds of the host when ralph is root: the user's mounts as
+// nobody's, in a mount namespace of its own.
+type views struct {
+	clones []layout.Clone
+	binds  []bind
+}
 
-// launchOrder is what the launcher does.
-type launchOrder struct {
-	Clones []layout.Clone `json:"clones"`
-	Binds  []bind         `json:"binds"`
-	Args   []string       `json:"args"`
+// newViews plans the views of all mounts and returns the mounts as they are made
+// from them.
+func newViews(places string, spec sandbox.Spec, mounts []layout.Mount) (*views, []layout.Mount, error) {
+	v := &views{}
+	var err error
+	if v.clones, mounts, err = layout.Clones(places, spec, mounts); err != nil {
+		return nil, nil, err
+	}
+	if v.binds, mounts, err = makeReachable(places, mounts); err != nil {
+		return nil, nil, err
+	}
+	return v, mounts, nil
 }
 
 // bind shows a file or folder at a place where nobody can reach it, too.
-type bind struct {
-	Source string `json:"source"`
-	Target string `json:"target"`
-}
+type bind struct{ Source, Target string }
 
 // makeReachable plans a bind for all that lies where only root may go: bwrap is
 // nobody when it looks for it. That may be ralph itself, or a root file system.
@@ -54,58 +59,34 @@ func makeReachable(places string, mounts []layout.Mount) ([]bind, []layout.Mount
 	return binds, reachable, nil
 }
 
-// Reexec must be among the first calls in main. When this process was started as
-// a launcher it does that work and becomes bwrap; otherwise it does nothing.
-func Reexec() {
-	if len(os.Args) != 3 || os.Args[1] != launchArgument {
-		return
+// enter makes a mount namespace for the calling thread, and the views in it. The
+// thread is of no other use afterwards; see start.
+func (v *views) enter() error {
+	err := unix.Unshare(unix.CLONE_NEWNS)
+	if err == nil {
+		err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	}
-	fmt.Fprintln(os.Stderr, "ralph:", becomeBwrap(os.Args[2]))
-	os.Exit(1)
-}
-
-// becomeBwrap returns only with an error.
-func becomeBwrap(file string) error {
-	data, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("reading the launch order: %w", err)
-	}
-	var order launchOrder
-	if err := json.Unmarshal(data, &order); err != nil {
-		return fmt.Errorf("reading the launch order: %w", err)
+		return fmt.Errorf("making a mount namespace: %w", err)
 	}
 	agent := idmap.IDs{UID: layout.Nobody, GID: layout.Nobody}
-	for _, c := range order.Clones {
+	for _, c := range v.clones {
 		if err := idmap.Clone(c.Source, c.Target, idmap.View{As: agent, ReadOnly: c.ReadOnly}); err != nil {
 			return err
 		}
 	}
-	for _, b := range order.Binds {
+	for _, b := range v.binds {
 		if err := unix.Mount(b.Source, b.Target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 			return fmt.Errorf("mounting %s: %w", b.Source, err)
 		}
 	}
-	if err := becomeNobody(); err != nil {
-		return err
-	}
-	return fmt.Errorf("starting bwrap: %w", unix.Exec(order.Args[0], order.Args, []string{}))
-}
-
-// becomeNobody gives up root for good. That also undoes the promise to die with
-// ralph, which is renewed.
-func becomeNobody() error {
-	parent := os.Getppid()
-	err := errors.Join(
-		unix.Setgroups(nil),
-		unix.Setresgid(layout.Nobody, layout.Nobody, layout.Nobody),
-		unix.Setresuid(layout.Nobody, layout.Nobody, layout.Nobody),
-		unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0),
-	)
-	if err != nil {
-		return fmt.Errorf("giving up root: %w", err)
-	}
-	if os.Getppid() != parent {
-		return errors.New("ralph is gone")
-	}
 	return nil
 }
+
+// asNobody starts a program that has given up root for good, and all groups.
+func asNobody() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: layout.Nobody, Gid: layout.Nobody}}
+}
+
+// Reexec does nothing: this engine starts no launchers from this binary.
+func Reexec() {}

@@ -177,9 +177,9 @@ func TestSettings(t *testing.T) {
 		want  keeper.Settings
 	}{
 		{"the kernel keeps all", facts{runtime: "runc", limitMemory: true, limitProcesses: true, limitCPUs: true, filtered: true},
-			keeper.Settings{Gate: true, Filtered: true, FileSize: 1 << 30, MemoryGroup: true}},
+			keeper.Settings{Gate: true, FileSize: 1 << 30, MemoryGroup: true}},
 		{"the kernel keeps nothing", facts{runtime: "crun", filtered: true},
-			keeper.Settings{Gate: true, Filtered: true, FileSize: 1 << 30, Processes: 5, Memory: 1 << 20, CPUs: []int{7}}},
+			keeper.Settings{Gate: true, FileSize: 1 << 30, Processes: 5, Memory: 1 << 20, CPUs: []int{7}}},
 		{"a kernel of its own", facts{runtime: "runsc", limitMemory: true, limitProcesses: true, limitCPUs: true},
 			keeper.Settings{Gate: true, OwnKernel: true, UnixSockets: true, FileSize: 1 << 30, MemoryGroup: true}},
 	} {

@@ -91,7 +91,6 @@ func (known facts) settings(spec sandbox.Spec, chooseCPUs func(float64) []int) k
 		Gate:        spec.Network == sandbox.NetworkGate,
 		OwnKernel:   ownKernel(known.runtime),
 		UnixSockets: keeper.UnixSockets(spec) || ownKernel(known.runtime),
-		Filtered:    known.filtered,
 		FileSize:    spec.Limits.Disk,
 		MemoryGroup: known.limitMemory && spec.Limits.Memory > 0,
 	}

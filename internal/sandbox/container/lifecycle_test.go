@@ -230,7 +230,10 @@ func TestSweep(t *testing.T) {
 			}
 			args = append(args, "--label", "io.ralph.sandbox="+id, "--label", "io.ralph.state="+state, "--label", "io.ralph.owner="+label("io.ralph.owner"), testImage, "sleep", "100")
 			made := e.must(t, args...)
-			t.Cleanup(func() { _, _ = e.command("rm", "-f", made) })
+			t.Cleanup(func() {
+				_, _ = e.command("kill", made)
+				_, _ = e.command("rm", "-f", made)
+			})
 			return made
 		}
 		orphan, other := start("ralph-aaaaaaaaaaaa", label("io.ralph.state")), start("ralph-bbbbbbbbbbbb", "0123456789abcdef")

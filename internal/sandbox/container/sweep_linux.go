@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agent-loop/ralph/internal/sandbox/idmap"
 	"github.com/agent-loop/ralph/internal/sandbox/roster"
@@ -55,18 +56,30 @@ func (e *Engine) clear(ctx context.Context, c client, id string) error {
 	return idmap.UnmountBelow(filepath.Join(e.options.StateDir, e.Name(), id))
 }
 
-// removeContainer ends a container and makes sure of it: the engine may be
-// removing it already, which is no failure.
+// removeContainer ends a container and makes sure of it. An engine that is removing
+// it already says so with an error, and is waited for.
 func (e *Engine) removeContainer(ctx context.Context, c client, h held) error {
-	_, err := c.output(ctx, killTime, append(slices.Clone(c.flavour.remove), h.container)...)
-	if err == nil {
-		return nil
+	ctx, cancel := context.WithTimeout(ctx, killTime)
+	defer cancel()
+	const shortest, longest = 20 * time.Millisecond, 500 * time.Millisecond
+	for pause := shortest; ; pause = min(2*pause, longest) {
+		_, err := c.output(ctx, killTime, append(slices.Clone(c.flavour.remove), h.container)...)
+		if err == nil {
+			return nil
+		}
+		left, listErr := e.containers(ctx, c, h.sandbox)
+		if listErr != nil {
+			return errors.Join(listErr, err)
+		}
+		if !slices.Contains(left, h) {
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return errors.Join(errors.New("it is still there"), err)
+		}
 	}
-	left, listErr := e.containers(ctx, c, h.sandbox)
-	if listErr == nil && !slices.Contains(left, h) {
-		return nil
-	}
-	return errors.Join(errStillThere, err)
 }
 
 // sweep ends what dead ralphs left: containers of stale sandboxes, and those that

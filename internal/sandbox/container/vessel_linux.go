@@ -2,7 +2,6 @@ package container
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/agent-loop/ralph/internal/proc"
 	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/sandbox/idmap"
 	"github.com/agent-loop/ralph/internal/sandbox/keeper"
 	"github.com/agent-loop/ralph/internal/sandbox/roster"
 )
@@ -129,13 +129,12 @@ func (v *vessel) Kill() error {
 }
 
 // Discard is part of keeper.Vessel. What could not be ended stays on the roster,
-// so that the next sandbox that is made ends it.
+// so that the next sandbox that is made ends it; but nothing of the user's stays
+// mounted in its folder.
 func (v *vessel) Discard() error {
 	if v.gone.Load() {
 		return discard(v.entry)
 	}
 	v.entry.Release()
-	return nil
+	return idmap.UnmountBelow(v.entry.Dir)
 }
-
-var errStillThere = errors.New("it is still there")

@@ -61,7 +61,7 @@ func confine(s Settings) error {
 	if err := machine.PinCPUs(s.CPUs); err != nil {
 		return err
 	}
-	return callfilter.Install(callfilter.Options{UnixSockets: s.UnixSockets, Kernel: !s.Filtered && !s.OwnKernel})
+	return callfilter.Install(callfilter.Options{UnixSockets: s.UnixSockets, Kernel: !s.OwnKernel})
 }
 
 func hardLimit(which int) uint64 {

@@ -32,7 +32,6 @@ type Settings struct {
 	Gate        bool  `json:"gate"`           // listen at sandbox.GateAddress
 	UnixSockets bool  `json:"unix_sockets"`   // let programs make unix sockets
 	OwnKernel   bool  `json:"own_kernel"`     // the sandbox has a kernel of its own
-	Filtered    bool  `json:"filtered"`       // the engine has a system call filter, which ours completes
 	Processes   int   `json:"processes"`      // 0: no limit that the keeper need hold
 	FileSize    int64 `json:"file_size"`      // 0: no limit
 	Memory      int64 `json:"memory"`         // 0: no limit that the keeper need watch

@@ -96,7 +96,7 @@ func (k *skeleton) rootMounts(dir string, spec sandbox.Spec, agent sandbox.User)
 	case spec.Image != "":
 		return k.overImage(dir, agent)
 	case spec.Rootfs != "":
-		return k.fromFolder(spec.Rootfs)
+		return k.fromFolder(spec.Rootfs, places(spec))
 	default:
 		return k.fromHost(agent)
 	}
@@ -147,4 +147,13 @@ func (k *skeleton) privateMounts(spec sandbox.Spec, agent sandbox.User) ([]Mount
 // readOnly is a mount of something that is not the user's.
 func readOnly(source, target string) Mount {
 	return Mount{Kind: Bind, Source: source, Target: target, ReadOnly: true}
+}
+
+// places is where something is mounted for the user.
+func places(spec sandbox.Spec) []string {
+	list := slices.Clone(spec.Own)
+	for _, m := range spec.Mounts {
+		list = append(list, m.Target)
+	}
+	return list
 }

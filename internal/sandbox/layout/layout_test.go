@@ -226,6 +226,21 @@ func TestRootOfAFolder(t *testing.T) {
 	}
 }
 
+// A folder of the root that lacks a place to mount on is taken over by its parts,
+// as deep as need be, and all others as they are.
+func TestRootWithRoomForMounts(t *testing.T) {
+	rootfs, dir := t.TempDir(), t.TempDir()
+	files(t, rootfs, "bin/tool", "opt/old/file", "opt/deep/file", "srv/here/x")
+	spec := sandbox.Spec{Rootfs: rootfs, Own: []string{"/opt/deep/own"}, Mounts: []sandbox.Mount{
+		{Source: t.TempDir(), Target: "/opt/new/place"}, {Source: t.TempDir(), Target: "/srv/here"},
+	}}
+	mounts := build(t, dir, spec)
+	want := []string{"/bin", "/opt/deep/file", "/opt/old", "/srv", Helper, "/tmp", "/run", sandbox.Home, "/opt/deep/own", "/opt/new/place", "/srv/here"}
+	if got := targets(mounts); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // An image has a root of its own; a few files of it are replaced.
 func TestOverAnImage(t *testing.T) {
 	work, dir := t.TempDir(), t.TempDir()

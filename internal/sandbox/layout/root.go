@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,24 +70,51 @@ func (k *skeleton) fromHost(agent sandbox.User) ([]Mount, error) {
 	return mounts, nil
 }
 
-// fromFolder builds the root from a folder that the user named, read-only.
-func (k *skeleton) fromFolder(rootfs string) ([]Mount, error) {
-	entries, err := os.ReadDir(rootfs)
+// fromFolder builds the root from a folder that the user named, read-only, with
+// room for places that are going to be mounted on.
+func (k *skeleton) fromFolder(rootfs string, places []string) ([]Mount, error) {
+	return k.entries(rootfs, "/", places, func(name string) bool { return skipInRootfs[name] })
+}
+
+// entries takes over what a folder holds, one by one.
+func (k *skeleton) entries(source, target string, places []string, skip func(string) bool) ([]Mount, error) {
+	entries, err := os.ReadDir(source)
 	if err != nil {
 		return nil, fmt.Errorf("reading the root file system: %w", err)
 	}
 	var mounts []Mount
 	for _, e := range entries {
-		if skipInRootfs[e.Name()] {
+		if skip(e.Name()) {
 			continue
 		}
-		mount, err := k.system(filepath.Join(rootfs, e.Name()), "/"+e.Name())
+		more, err := k.entry(filepath.Join(source, e.Name()), path.Join(target, e.Name()), places)
 		if err != nil {
 			return nil, err
 		}
-		mounts = append(mounts, mount...)
+		mounts = append(mounts, more...)
 	}
 	return mounts, nil
+}
+
+// entry takes over a file or folder as it is; but nothing can be added to a folder
+// that is mounted read-only, so one that lacks a place is taken over by its parts.
+func (k *skeleton) entry(source, target string, places []string) ([]Mount, error) {
+	lacks := func(place string) bool {
+		rel, err := filepath.Rel(target, place)
+		if err != nil || rel == "." || !filepath.IsLocal(rel) {
+			return false
+		}
+		_, err = os.Lstat(filepath.Join(source, rel))
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	info, err := os.Lstat(source)
+	if err != nil || !info.IsDir() || !slices.ContainsFunc(places, lacks) {
+		return k.system(source, target)
+	}
+	if err := k.mountPoint(target, true); err != nil {
+		return nil, err
+	}
+	return k.entries(source, target, places, func(string) bool { return false })
 }
 
 // overImage makes the files that replace an image's.

@@ -85,8 +85,11 @@ func (m machine) checkRootfs(t *testing.T) {
 	if err := os.Chmod(filepath.Join(root, "bin", "guest"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	write(t, filepath.Join(root, "opt", "old", "file"), "old")
 	spec := Plain(t)
 	spec.Rootfs = root
+	// A place in a folder of the root that does not have it.
+	spec.Mounts = append(spec.Mounts, sandbox.Mount{Source: t.TempDir(), Target: "/opt/new/place"})
 	sb := Create(t, m.engine, spec)
 	if got := Output(t, sb, "guest", "loopback"); got != "hello\n" {
 		t.Errorf("got %q", got)

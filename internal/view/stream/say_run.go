@@ -53,7 +53,7 @@ func launches(l rundir.Launch) said {
 		}
 	}
 	return said{text: "sandbox starts: " + join(", ",
-		join(" ", l.Engine, l.Version, with("with ", l.Runtime)), l.Boundary, l.Image,
+		join(" ", l.Engine, l.Version, with("with ", l.Runtime)), l.Boundary, with("inside it ", l.Inner), l.Image,
 		fmt.Sprintf("%s (%d writable)", count(int64(len(l.Mounts)), "mount"), writable),
 		with("network ", l.Network), with("policy ", l.Policy),
 		some(int64(len(l.Allowed)), fmt.Sprintf("%d allowed", len(l.Allowed))),
