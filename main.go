@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/agent-loop/ralph/internal/cli"
-	"github.com/agent-loop/ralph/internal/sandbox/bubblewrap"
 	"github.com/agent-loop/ralph/internal/sandbox/gvisor"
 	"github.com/agent-loop/ralph/internal/sandbox/keeper"
 )
@@ -16,7 +15,6 @@ import (
 func main() {
 	// Engines start this binary again for their own processes.
 	keeper.Reexec()
-	bubblewrap.Reexec()
 	gvisor.Reexec()
 	log.SetOutput(io.Discard) // net/http quotes there what hostile servers send; events tell
 	os.Exit(cli.Main(cli.Signals(), cli.OS(), os.Args[1:]))

@@ -16,7 +16,7 @@ const module = "github.com/agent-loop/ralph"
 // allowed lists, for each package, what it may import of ours. A package that is
 // not listed may import nothing of ours. The command line may import everything.
 var allowed = map[string][]string{
-	"":                             {"internal/cli", "internal/sandbox/gvisor", "internal/sandbox/bubblewrap", "internal/sandbox/keeper"},
+	"":                             {"internal/cli", "internal/sandbox/gvisor", "internal/sandbox/keeper"},
 	"internal/cli":                 {"*"},
 	"scripts/bench":                {"*"},
 	"scripts/gatebench":            {"*"},

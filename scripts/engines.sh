@@ -11,10 +11,11 @@
 #
 #   RALPH_TEST_DOCKER_HOST    the daemon's address
 #   RALPH_TEST_DOCKER_RUNTIMES  those of runc, crun and runsc that run there
-#   RALPH_TEST_PODMAN         arguments of root's Podman, if it runs; the rest is said
-#                             by CONTAINERS_CONF and CONTAINERS_STORAGE_CONF
-#   RALPH_TEST_PODMAN_ROOTLESS  variables, HOME among them, of an ordinary user whose
-#                             Podman runs, and its arguments
+#   RALPH_TEST_PODMAN         1: root's Podman runs, as the two variables
+#                             CONTAINERS_CONF and CONTAINERS_STORAGE_CONF say
+#   RALPH_TEST_ROOTLESS       the user whose Podman runs, with the home directory
+#                             RALPH_TEST_ROOTLESS_HOME and, as XDG_RUNTIME_DIR,
+#                             RALPH_TEST_ROOTLESS_RUN
 #   RALPH_TEST_IMAGE          a small Debian in all of them
 
 engines_dir=$PWD/build/engines
@@ -145,20 +146,21 @@ set_up_podman() {
   printf '[storage]\ndriver = "overlay"\ngraphroot = "%s"\nrunroot = "/run/ralph-test"\n' "$dir/storage" >"$dir/storage.conf"
   local podman=(env CONTAINERS_CONF="$dir/containers.conf" CONTAINERS_STORAGE_CONF="$dir/storage.conf" podman)
   if error=$(import_base podman "${podman[@]}" 2>&1 && "${podman[@]}" run --rm --network none "$engines_image" true 2>&1); then
-    export RALPH_TEST_PODMAN="--cgroup-manager cgroupfs" CONTAINERS_CONF=$dir/containers.conf CONTAINERS_STORAGE_CONF=$dir/storage.conf
+    export RALPH_TEST_PODMAN=1 CONTAINERS_CONF=$dir/containers.conf CONTAINERS_STORAGE_CONF=$dir/storage.conf
   else
     skipped+=("the engine podman: $(reason "$error")")
   fi
 }
 
-# podman_settings: no systemd is asked for anything. The limits are given because
-# Podman's own are more than a root without CAP_SYS_RESOURCE may set.
+# podman_settings: no systemd is asked for anything. crun, Podman's own choice, is
+# not for cgroups of version 1: it leaves a world-writable folder over them. The limits
+# are given because Podman's own are more than a root without CAP_SYS_RESOURCE may set.
 podman_settings() {
   cat <<EOF
 [engine]
 cgroup_manager = "cgroupfs"
 events_logger = "file"
-runtime = "crun"
+runtime = "runc"
 
 [engine.runtimes]
 crun = ["$engines_lib/crun"]
@@ -183,7 +185,6 @@ set_up_rootless() {
   chmod 644 "$conf"/*
   if error=$(import_base rootless as_rootless podman 2>&1 && as_rootless podman run --rm --network none "$engines_image" true 2>&1); then
     export RALPH_TEST_ROOTLESS=$engines_user RALPH_TEST_ROOTLESS_HOME=$engines_home RALPH_TEST_ROOTLESS_RUN=$engines_run
-    export RALPH_TEST_PODMAN_ROOTLESS="HOME=$engines_home XDG_RUNTIME_DIR=$engines_run CONTAINERS_CONF= CONTAINERS_STORAGE_CONF="
   else
     skipped+=("the engine podman without root: $(reason "$error")")
   fi

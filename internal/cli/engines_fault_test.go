@@ -71,15 +71,15 @@ func TestEnginesLoseASandbox(t *testing.T) {
 		fault        func(l *engineLab)
 		reason       string
 	}{
-		{"removed", "docker", func(l *engineLab) { l.command("rm", "--force", l.container()) }, "the container was ended from outside"},
-		{"killed", "docker", func(l *engineLab) { l.command("kill", l.container()) }, "the container was ended from outside"},
+		{"removed", "docker", func(l *engineLab) { l.tell("rm", "--force", l.container()) }, "the container was ended from outside"},
+		{"killed", "docker", func(l *engineLab) { l.tell("kill", l.container()) }, "the container was ended from outside"},
 		{"paused and removed", "docker", func(l *engineLab) {
 			id := l.container()
-			l.command("pause", id)
-			l.command("rm", "--force", id)
+			l.tell("pause", id)
+			l.tell("rm", "--force", id)
 		}, "the container was ended from outside"},
 		{"the client killed", "docker", func(l *engineLab) { l.kill("docker") }, "the command docker was killed"},
-		{"removed", "podman", func(l *engineLab) { l.command("rm", "--force", "--time", "0", l.container()) }, "the container was ended from outside"},
+		{"removed", "podman", func(l *engineLab) { l.tell("rm", "--force", "--time", "0", l.container()) }, "the container was ended from outside"},
 		{"killed", "bubblewrap", func(l *engineLab) { l.kill("bwrap") }, "bwrap was killed"},
 	} {
 		t.Run(test.engine+" "+test.name, func(t *testing.T) {
@@ -116,12 +116,14 @@ func TestEnginesPaused(t *testing.T) {
 			if l.container(); l.read().state.Status != rundir.Running {
 				l.t.Error("the run did not just break off")
 			}
+			l.wants(0, "exec", "--", "true") // any start sweeps
+			l.gone()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newFaultLab(t, "docker")
 			s := l.atWork()
-			l.command("pause", l.container())
+			l.tell("pause", l.container())
 			end(l, s)
 			l.wants(0, "resume")
 			l.check(1)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// fiveNames is what seed projects allow.
+// fiveNames is an allowlist of what builds need.
 const fiveNames = `
 [sandbox.network]
 policy = "allowlist"
@@ -26,7 +26,7 @@ const clients = `
 ca=$PWD/ca.pem
 export SSL_CERT_FILE=$ca CURL_CA_BUNDLE=$ca GIT_SSL_CAINFO=$ca NODE_EXTRA_CA_CERTS=$ca PIP_CERT=$ca CARGO_HTTP_CAINFO=$ca
 export CARGO_HOME=/tmp/cargo npm_config_cache=/tmp/npm npm_config_update_notifier=false PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=$PATH:/opt/rust/bin:/usr/sbin:/sbin
-tell() { name=$1; shift; if "$@" >/tmp/out 2>&1; then echo "$name: reached"; else echo "$name: not"; sed "s/^/# $name: /" /tmp/out >&2; fi; }
+tell() { name=$1; shift; if "$@" >/tmp/out 2>&1; then echo "$name: reached"; else echo "$name: not"; sed "s|^|# $name: |" /tmp/out >&2; fi; }
 mkdir -p /tmp/w && cd /tmp/w
 has() { command -v "$1" >/dev/null; }
 get() { tell "$1" curl -sSf -m 10 "$1"; }
@@ -82,7 +82,7 @@ func TestEnginesAllowlist(t *testing.T) {
 		net := newInternet(t, packages(t, repositories))
 		l.write("ca.pem", net.authority())
 		args := []string{"exec", "--mount", l.rust() + ":/opt/rust:ro", "--", "sh", "-c", clients}
-		cmd := l.lab.command(args...)
+		cmd := l.command(args...)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		net.within(cmd.Start)
@@ -100,6 +100,9 @@ func TestEnginesAllowlist(t *testing.T) {
 		if !strings.Contains(stderr.String(), `ralph: refused a connection to "elsewhere.example:443"`) {
 			t.Errorf("the user is told\n%s", &stderr)
 		}
+		net.within(func() error { // it would have answered
+			return exec.Command("curl", "-sSf", "--cacert", filepath.Join(l.project, "ca.pem"), "https://elsewhere.example/hello").Run()
+		})
 		l.nothingLeft()
 		l.gone()
 	}, "bubblewrap", "docker")

@@ -13,24 +13,23 @@ import (
 )
 
 // probeIsolation is an agent that looks for all that a run of research must not
-// reach, and says what it got. The words are put together so that the script
-// itself does not say them.
+// reach, and reports what it got.
 const probeIsolation = `
 exec 9>&1 >report 2>/dev/null
 for f in ../sibling/secret %[1]s/runs/sibling/secret %[1]s/PROMPT.md %[2]s/secret /root/.profile \
 	/workspace/runs/sibling/secret /proc/1/root%[2]s/secret /proc/self/cwd/../sibling/secret; do
-	cat "$f" && echo "RE""AD $f"
+	cat "$f" && echo "READ $f"
 done
-for d in %[1]s %[1]s/runs %[2]s; do ls -A "$d" && echo "LIST""ED $d"; done
-find / -xdev -name secret | sed "s/^/FOU""ND /"
+for d in %[1]s %[1]s/runs %[2]s; do ls -A "$d" && echo "LISTED $d"; done
+find / -xdev -name secret | sed "s/^/FOUND /"
 for f in /workspace/data/numbers /workspace/data/new logs/new logs/events.jsonl spec.json state.json checkpoints/new; do
-	(echo evil >>"$f") && echo "WRO""TE $f"
-	rm -rf "$f" && [ -e "$f.was" ] && echo "REMO""VED $f"
-	mv "$f" "$f.was" && echo "MO""VED $f"
+	(echo evil >>"$f") && echo "WROTE $f"
+	rm -rf "$f" && [ -e "$f.was" ] && echo "REMOVED $f"
+	mv "$f" "$f.was" && echo "MOVED $f"
 done
-mv logs away && echo "MO""VED logs"
-ln -s %[1]s link; ls link/ && echo "LIST""ED a link"
-mount -t tmpfs none /workspace/data && echo "MOUN""TED"
+mv logs away && echo "MOVED logs"
+ln -s %[1]s link; ls link/ && echo "LISTED a link"
+mount -t tmpfs none /workspace/data && echo MOUNTED
 ls /workspace; cat /workspace/data/numbers
 echo '<promise>COMPLETE</promise>' >&9
 `

@@ -5,12 +5,14 @@ package cli_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-loop/ralph/internal/rundir"
 	"github.com/agent-loop/ralph/internal/sandbox/sandboxtest"
@@ -42,17 +44,41 @@ func findEngine(t *testing.T, name string) labEngine {
 		if host == "" {
 			sandboxtest.SkipEngine(t, errors.New(dockerVar+" names no docker to test"))
 		}
-		e.runtime, e.env = "runc", []string{"DOCKER_HOST=" + host}
+		e.env = []string{"DOCKER_HOST=" + host}
+		e.runtime = e.ask(t, "info", "--format", "{{.DefaultRuntime}}")
 	case "podman":
 		if os.Getenv(podmanVar) == "" {
 			sandboxtest.SkipEngine(t, errors.New(podmanVar+" names no podman to test"))
 		}
-		e.runtime = "crun"
 		for _, name := range []string{"CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF"} {
 			e.env = append(e.env, name+"="+os.Getenv(name))
 		}
+		e.runtime = e.ask(t, "info", "--format", "{{.Host.OCIRuntime.Name}}")
 	}
 	return e
+}
+
+// ask is what the engine's own command says.
+func (e labEngine) ask(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := e.command(args...)
+	if err != nil {
+		sandboxtest.SkipEngine(t, err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// command runs the engine's own, as a user beside ralph would.
+func (e labEngine) command(args ...string) (string, error) {
+	cmd := exec.Command(e.name, args...)
+	cmd.Env, cmd.Dir = append(os.Environ(), e.env...), "/"
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w\n%s", e.name, strings.Join(args, " "), err, &stderr)
+	}
+	return string(out), err
 }
 
 // newEngineLab is a project whose runs are in an engine.
@@ -62,9 +88,21 @@ func newEngineLab(t *testing.T, engine, toml string) *engineLab {
 	l := &engineLab{newProject(t, toml), e}
 	l.env = append(l.env, "RALPH_SANDBOX_ENGINE="+engine)
 	l.env = append(l.env, e.env...)
-	if got := l.ralph("exec", "--", "true"); got.code != 0 {
+	const cannotRun = 5
+	switch got := l.ralph("exec", "--", "true"); got.code {
+	case 0:
+	case cannotRun:
 		sandboxtest.SkipEngine(t, errors.New(got.stderr))
+	default:
+		t.Fatalf("exit %d\n%s", got.code, got.stderr)
 	}
+	prune := exec.Command(l.binary, "sandbox", "prune")
+	prune.Env, prune.Dir = l.command().Env, l.project
+	t.Cleanup(func() {
+		if t.Failed() { // or there is nothing
+			_ = prune.Run()
+		}
+	})
 	return l
 }
 
@@ -90,11 +128,16 @@ func (l *engineLab) check(iterations int) told {
 }
 
 // gone checks that nothing of the lab's is mounted anywhere, in whatever process,
-// and that the engine has no container.
+// and that the engine has no container. A process of somebody else's that began
+// meanwhile may have got a copy of the mounts, and is waited for.
 func (l *engineLab) gone() {
 	l.t.Helper()
-	if left := l.mounted(); len(left) > 0 {
-		l.t.Errorf("left mounted:\n%s", strings.Join(left, "\n"))
+	left := l.mounted()
+	for deadline := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(deadline); left = l.mounted() {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if len(left) > 0 {
+		l.t.Errorf("left mounted in %d places, such as\n%s", len(left), left[0])
 	}
 	if left := l.containers(); len(left) > 0 {
 		l.t.Errorf("left in %s: %v", l.engine.name, left)
@@ -123,32 +166,20 @@ func (l *engineLab) containers() []string {
 		return nil
 	}
 	var mine []string
-	for _, id := range strings.Fields(l.command("ps", "--all", "--quiet", "--no-trunc", "--filter", "label=io.ralph.sandbox")) {
-		if out, err := l.tryCommand("inspect", id); err == nil && strings.Contains(out, filepath.Dir(l.home)) {
+	for _, id := range strings.Fields(l.tell("ps", "--all", "--quiet", "--no-trunc", "--filter", "label=io.ralph.sandbox")) {
+		if out, err := l.engine.command("inspect", id); err == nil && strings.Contains(out, filepath.Dir(l.home)) {
 			mine = append(mine, id)
 		}
 	}
 	return mine
 }
 
-// command runs the engine's own, as a user beside ralph would.
-func (l *engineLab) command(args ...string) string {
+// tell is what the engine's own command says, which must succeed.
+func (l *engineLab) tell(args ...string) string {
 	l.t.Helper()
-	out, err := l.tryCommand(args...)
+	out, err := l.engine.command(args...)
 	must(l.t, err)
 	return out
-}
-
-func (l *engineLab) tryCommand(args ...string) (string, error) {
-	cmd := exec.Command(l.engine.name, args...)
-	cmd.Env, cmd.Dir = append(os.Environ(), l.engine.env...), "/"
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		err = errors.New(l.engine.name + " " + strings.Join(args, " ") + ": " + err.Error() + "\n" + stderr.String())
-	}
-	return string(out), err
 }
 
 // launches are the sandboxes that were started, as the record has them.

@@ -67,8 +67,11 @@ func report(w io.Writer, err error) int {
 // parts are the errors that errors.Join has put together.
 func parts(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the top is of interest
-	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() { // or it has words of its own
+	if !ok {
 		return []error{err}
+	}
+	if err.Error() != errors.Join(joined.Unwrap()...).Error() {
+		return []error{err} // it has words of its own
 	}
 	var all []error
 	for _, e := range joined.Unwrap() {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -76,5 +77,17 @@ func TestAttach(t *testing.T) {
 	}
 	if _, err := proc.Attach(exec.Command("/no/such/program")); err == nil {
 		t.Error("started nothing")
+	}
+}
+
+func TestNothingStartsWhenWhatComesBeforeFails(t *testing.T) {
+	marker := filepath.Join(t.TempDir(), "started")
+	broken := errors.New("broken")
+	_, err := proc.AttachAfter(func() error { return broken }, exec.Command("touch", marker))
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("the command ran all the same")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 )
@@ -18,7 +19,9 @@ const (
 )
 
 // plainName is a name that means itself in a shell and is no option.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
+})
 
 // folder is one folder of a project: its entries, and a way to read some.
 type folder struct {
@@ -44,7 +47,7 @@ func openFolder(root *os.Root, dir string) (folder, error) {
 		switch {
 		case e.Type().IsRegular():
 			f.files[e.Name()] = true
-		case e.IsDir() && plainName.MatchString(e.Name()):
+		case e.IsDir() && plainName().MatchString(e.Name()):
 			f.dirs = append(f.dirs, e.Name())
 		}
 	}

@@ -58,7 +58,7 @@ func Look(dir string) (Project, error) {
 // projectName is the folder's name, if it is one that can be shown.
 func projectName(dir string) string {
 	full, err := filepath.Abs(dir)
-	if name := filepath.Base(full); err == nil && plainName.MatchString(name) {
+	if name := filepath.Base(full); err == nil && plainName().MatchString(name) {
 		return name
 	}
 	return "project"

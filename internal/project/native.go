@@ -3,6 +3,7 @@ package project
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 func detectGo(f folder) (Part, bool) {
@@ -31,7 +32,9 @@ func detectRust(f folder) (Part, bool) {
 }
 
 // makeTarget finds the rules of a Makefile: "test:" but not "test :=" or "test::=".
-var makeTarget = regexp.MustCompile(`(?m)^(check|test):([^=:]|$)`)
+var makeTarget = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(check|test):([^=:]|$)`)
+})
 
 // detectC takes a Makefile for C or C++ only beside sources of these.
 func detectC(f folder) (Part, bool) {
@@ -48,7 +51,7 @@ func detectC(f folder) (Part, bool) {
 	if !f.hasSources() {
 		p.Language = "make"
 	}
-	targets := makeTarget.FindAllStringSubmatch(f.text(p.Marker), -1)
+	targets := makeTarget().FindAllStringSubmatch(f.text(p.Marker), -1)
 	switch {
 	case len(targets) == 0:
 		p.Missing = p.Marker + " has no target test or check"

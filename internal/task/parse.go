@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,7 +26,9 @@ const (
 )
 
 // storyID is what can stand in a commit message, a branch and a table.
-var storyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var storyID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+})
 
 // Load reads a task file of the workspace.
 func Load(root *os.Root, name string) (*List, error) {
@@ -150,7 +153,7 @@ func (l *List) check() error {
 
 func (s *Story) check(p *problems, index int) {
 	where := fmt.Sprintf("story %s", s.ID)
-	if !storyID.MatchString(s.ID) {
+	if !storyID().MatchString(s.ID) {
 		where = fmt.Sprintf("userStories[%d]", index)
 		p.add("%s: id %.80q is not 1 to 64 letters, digits, dots, dashes and underscores", where, s.ID)
 	}

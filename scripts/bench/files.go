@@ -2,101 +2,130 @@ package main
 
 import (
 	"archive/tar"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 )
 
-// gitStatus is a repository of Go's own sources, looked at twice before it is
-// measured.
-func (b *bench) gitStatus() error {
-	repo := filepath.Join(b.dir, "repo")
-	if err := os.CopyFS(repo, os.DirFS(filepath.Join(b.goRoot, "src"))); err != nil {
-		return fmt.Errorf("copying sources: %w", err)
+const (
+	treeFiles = 10_000 // of a repository
+	tarFiles  = 5_000  // of an archive
+)
+
+// files is work on many small files, in the workspace: the worst case of a sandbox
+// that checks every call.
+func (s *site) files() []measure {
+	tree, archive := sync.OnceValues(s.makeTree), sync.OnceValues(s.makeArchive)
+	return []measure{
+		{what: "`git status`, 10,000 files", show: showTime, goal: goalFiles, rounds: 7, warmUp: true, sample: timed(func(c *contender) error {
+			return s.gitStatus(c, tree)
+		})},
+		{what: "`find` and `cat`, the same files", show: showTime, goal: goalFiles, rounds: 5, warmUp: true, sample: timed(func(c *contender) error {
+			return s.inTree(c, tree, "sh", "-c", "find . -path ./.git -prune -o -type f -print0 | xargs -0 cat >/dev/null")
+		})},
+		{what: "unpack 5,000 files, in the workspace", show: showTime, goal: goalFiles, rounds: 3, warmUp: true, sample: timed(func(c *contender) error {
+			dir, err := s.folder(c)
+			if err != nil {
+				return err
+			}
+			return s.unpack(c, archive, dir)
+		})},
+		{what: "the same in the sandbox's own `/tmp`, which is memory", show: showTime, rounds: 3, warmUp: true, sample: timed(func(c *contender) error {
+			if c.isHost() {
+				return s.unpack(c, archive, s.base)
+			}
+			return s.unpack(c, archive, "/tmp")
+		})},
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=b", "-c", "user.email=b@example.com", "commit", "-qm", "all"}} {
-		if err := host(repo, append([]string{"git"}, args...)...); err != nil {
-			return err
-		}
-	}
-	return b.compare("`git status`, 11,000 files", "", 5, "git", "-C", repo, "status", "--short")
 }
 
-// unpack is many small files, the worst case of a sandbox that checks every
-// call.
-func (b *bench) unpack() error {
-	archive := filepath.Join(b.dir, "small.tar")
-	if err := writeSmallFiles(archive, 20_000); err != nil {
-		return err
-	}
-	script := "rm -rf " + b.dir + "/out && mkdir " + b.dir + "/out && tar xf " + archive + " -C " + b.dir + "/out"
-	if err := b.compare("unpack 20,000 files", "in the workspace", 3, "sh", "-c", script); err != nil {
-		return err
-	}
-	script = "rm -rf /tmp/out && mkdir /tmp/out && tar xf " + archive + " -C /tmp/out"
-	return b.compare("unpack 20,000 files", "in the sandbox's own /tmp", 3, "sh", "-c", script)
-}
-
-func writeSmallFiles(path string, count int) error {
-	f, err := os.Create(path)
+func (s *site) inTree(c *contender, tree func() (string, error), args ...string) error {
+	dir, err := tree()
 	if err != nil {
 		return err
+	}
+	return s.do(c, dir, args...)
+}
+
+// gitStatus has an index for each contender: it holds the owner of each file, who
+// is another one inside, and git would read all files again after every change of
+// turns.
+func (s *site) gitStatus(c *contender, tree func() (string, error)) error {
+	dir, err := s.folder(c)
+	if err != nil {
+		return err
+	}
+	index := filepath.Join(dir, "index")
+	script := "[ -e " + index + " ] || cp .git/index " + index + "; GIT_INDEX_FILE=" + index + " git status --short"
+	return s.inTree(c, tree, "sh", "-c", script)
+}
+
+// makeTree is a repository of Go's own sources.
+func (s *site) makeTree() (string, error) {
+	if _, err := exec.LookPath("git"); err != nil {
+		return "", err
+	}
+	tree := filepath.Join(s.work, "tree")
+	if err := copySome(tree, filepath.Join(s.goRoot, "src"), treeFiles); err != nil {
+		return "", fmt.Errorf("copying sources: %w", err)
+	}
+	identity := []string{"-c", "user.name=b", "-c", "user.email=b@example.com"}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, append(identity, "commit", "-qm", "all")} {
+		if err := s.host(tree, append([]string{"git"}, args...)...); err != nil {
+			return "", err
+		}
+	}
+	return tree, nil
+}
+
+// copySome copies the first files of a folder.
+func copySome(to, from string, count int) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		if count--; count < 0 {
+			return fs.SkipAll
+		}
+		data, err := os.ReadFile(path)
+		target := filepath.Join(to, strings.TrimPrefix(path, from))
+		return errors.Join(err, os.MkdirAll(filepath.Dir(target), 0o755), os.WriteFile(target, data, 0o644))
+	})
+}
+
+// unpack takes a new folder each time. On ext4 it takes longer and longer to create
+// files where others were deleted within the last five seconds.
+func (s *site) unpack(c *contender, archive func() (string, error), dir string) error {
+	file, err := archive()
+	if err != nil {
+		return err
+	}
+	return s.do(c, dir, "sh", "-c", "tar xf "+file+" -C $(mktemp -d out-XXXXXX)")
+}
+
+// makeArchive is many small files.
+func (s *site) makeArchive() (string, error) {
+	path := filepath.Join(s.work, "small.tar")
+	f, err := os.Create(path)
+	if err != nil {
+		return "", err
 	}
 	defer f.Close()
 	w := tar.NewWriter(f)
 	text := make([]byte, 500)
-	for i := range count {
-		name := fmt.Sprintf("%03d/%05d.txt", i/100, i)
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}); err != nil {
-			return err
+	for i := range tarFiles {
+		header := &tar.Header{Name: fmt.Sprintf("%03d/%05d.txt", i/100, i), Mode: 0o644, Size: int64(len(text))}
+		if err := w.WriteHeader(header); err != nil {
+			return "", err
 		}
 		if _, err := w.Write(text); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return w.Close()
-}
-
-// goBuild compiles a web server from an empty cache, standard library included.
-func (b *bench) goBuild() error {
-	project := filepath.Join(b.dir, "hello")
-	if err := os.MkdirAll(project, 0o755); err != nil {
-		return err
-	}
-	for name, text := range map[string]string{
-		"go.mod":  "module hello\n",
-		"main.go": "package main\n\nimport \"net/http\"\n\nfunc main() { _ = http.ListenAndServe(\"127.0.0.1:0\", nil) }\n",
-	} {
-		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	goTool := filepath.Join(b.goRoot, "bin", "go")
-	script := "cd " + project + " && rm -rf /tmp/bench-cache && GOCACHE=/tmp/bench-cache GOFLAGS=-mod=mod CGO_ENABLED=0 " + goTool + " build -o /tmp/bench-hello ."
-	return b.compare("`go build` of a web server, empty cache", "", 1, "sh", "-c", script)
-}
-
-// compare measures the same command outside and in the running sandbox, after
-// one run of each that does not count.
-func (b *bench) compare(what, other string, n int, args ...string) error {
-	outside := func() error { return host(b.dir, args...) }
-	inside := func() error { return b.exec(args...) }
-	if n > 1 {
-		if err := outside(); err != nil {
-			return err
-		}
-		if err := inside(); err != nil {
-			return err
-		}
-	}
-	plain, err := median(n, outside)
-	if err != nil {
-		return err
-	}
-	sandboxed, err := median(n, inside)
-	if err != nil {
-		return err
-	}
-	row(what, plain, sandboxed, other)
-	return nil
+	return path, w.Close()
 }

@@ -1,97 +1,64 @@
-// Command bench measures what a sandbox costs. Everything is compared with the
-// same work outside, in one run on one machine, because only ratios carry over
-// to another. It prints a Markdown table.
+// Command bench measures what a sandbox costs, with every engine in turn and
+// beside the same work outside. All of it happens in one run on one machine,
+// because only ratios carry over to another, and in rounds in which all take
+// their turn, because a machine has other work to do. It prints a Markdown table.
 //
-//	bench RALPH [DOCKER-IMAGE]
+//	bench RALPH
+//
+// Containers are measured if scripts/engines.sh has set engines up and says so in
+// the environment.
 package main
 
 import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"slices"
-	"strings"
-	"time"
+	"os/signal"
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: bench RALPH [DOCKER-IMAGE]")
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: bench RALPH")
 		os.Exit(2)
 	}
-	if err := run(context.Background(), os.Args[1], os.Args[2:]); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, ralph string, image []string) error {
-	b, err := newBench(ctx, ralph)
+func run(ctx context.Context, ralph string) error {
+	s, err := newSite(ctx, ralph)
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	fmt.Println("| what | outside | in ralph | ratio | other |")
-	fmt.Println("|---|---|---|---|---|")
-	for _, measure := range []func() error{
-		func() error { return b.coldStart(image) },
-		b.warmExec,
-		b.version,
-		withTool("git", b.gitStatus),
-		b.unpack,
-		b.goBuild,
-		withTool("curl", b.download),
-		b.idleMemory,
-		b.fifty,
-	} {
-		if err := measure(); err != nil {
-			return err
+	defer s.close()
+	all := s.contenders()
+	for _, c := range all {
+		s.open(c)
+		defer c.close()
+	}
+	t := newTable(all)
+	t.head()
+	for _, m := range s.measures() {
+		t.row(m, measureAll(ctx, m, all))
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
+	t.reasons()
+	t.goals()
 	return nil
 }
 
-// withTool leaves a measurement out where its tool is missing; bench.sh says so.
-func withTool(name string, measure func() error) func() error {
-	if _, err := exec.LookPath(name); err != nil {
-		return func() error { return nil }
-	}
-	return measure
-}
-
-// row prints one comparison of times.
-func row(what string, outside, inside time.Duration, other string) {
-	fmt.Printf("| %s | %s | %s | %.1f | %s |\n", what, show(outside), show(inside), float64(inside)/float64(outside), other)
-}
-
-func show(d time.Duration) string {
-	if d < time.Second {
-		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
-	}
-	return fmt.Sprintf("%.1f s", d.Seconds())
-}
-
-// median runs work n times and returns the middle time.
-func median(n int, work func() error) (time.Duration, error) {
-	times := make([]time.Duration, n)
-	for i := range times {
-		began := time.Now()
-		if err := work(); err != nil {
-			return 0, err
-		}
-		times[i] = time.Since(began)
-	}
-	slices.Sort(times)
-	return times[n/2], nil
-}
-
-// host runs a command outside any sandbox.
-func host(dir string, args ...string) error {
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return nil
+// measures are the rows of the table.
+func (s *site) measures() []measure {
+	var all []measure
+	all = append(all, s.starts()...)
+	all = append(all, s.files()...)
+	all = append(all, s.builds()...)
+	all = append(all, s.streams()...)
+	return append(all, s.crowds()...)
 }

@@ -1,89 +1,56 @@
 package main
 
 import (
-	"fmt"
+	"slices"
 	"time"
 )
 
-// coldStart is a whole sandbox for one command.
-func (b *bench) coldStart(image []string) error {
-	outside, err := median(20, func() error { return host(b.dir, "true") })
-	if err != nil {
-		return err
+// starts are new sandboxes, and commands in one that runs.
+func (s *site) starts() []measure {
+	return []measure{
+		{what: "`ralph exec -- true`, a new sandbox", show: showTime, goal: goalStart, rounds: 15, warmUp: true, sample: timed(s.newSandbox)},
+		{what: "the same by the engine's own command", show: showTime, rounds: 9, warmUp: true, sample: timed(s.ownCommand)},
+		{what: "`ralph version`, no sandbox", show: showTime, rounds: 20, warmUp: true, sample: timed(s.version)},
+		{what: "`true` in a running sandbox", show: showTime, rounds: 9, warmUp: true, sample: s.anotherCommand},
 	}
-	inside, err := median(10, func() error { return host(b.dir, b.ralph, "exec", "--", "true") })
-	if err != nil {
-		return err
-	}
-	other := "docker not measured"
-	if len(image) > 0 {
-		docker, err := median(10, func() error {
-			return host(b.dir, "docker", "run", "--rm", "--network", "none", image[0], "/bin/true")
-		})
-		if err != nil {
-			return err
-		}
-		other = fmt.Sprintf("docker run --rm: %s, %.1f times ralph", show(docker), float64(docker)/float64(inside))
-	}
-	row("`true` in a new sandbox", outside, inside, other)
-	return nil
 }
 
-// warmExec is one more command in a sandbox that runs.
-func (b *bench) warmExec() error {
-	outside, err := median(50, func() error { return host(b.dir, "true") })
+func (s *site) newSandbox(c *contender) error {
+	if len(c.flags) == 0 {
+		return errNoSuchThing
+	}
+	dir, err := s.folder(c)
 	if err != nil {
 		return err
 	}
-	inside, err := median(50, func() error { return b.exec("true") })
-	if err != nil {
-		return err
+	return s.host(dir, slices.Concat([]string{s.ralph, "exec"}, c.flags, []string{"--", "true"})...)
+}
+
+// ownCommand is what a user would type without ralph, who then has none of its
+// guards but the namespaces.
+func (s *site) ownCommand(c *contender) error {
+	if len(c.plain) == 0 {
+		return errNoSuchThing
 	}
-	row("`true` in a running sandbox", outside, inside, fmt.Sprintf("%s more", show(inside-outside)))
-	return nil
+	return s.host(s.work, append(slices.Clone(c.plain), "true")...)
 }
 
 // version is what every call of the binary costs, gVisor linked in or not.
-func (b *bench) version() error {
-	outside, err := median(20, func() error { return host(b.dir, "true") })
-	if err != nil {
-		return err
+func (s *site) version(c *contender) error {
+	if !c.isHost() {
+		return errNoSuchThing
 	}
-	inside, err := median(20, func() error { return host(b.dir, b.ralph, "version") })
-	row("`ralph version`", outside, inside, "no sandbox; the start of the binary")
-	return err
+	return s.host(s.work, s.ralph, "version")
 }
 
-// fifty is a crowd: all are created at once, run a command, and end.
-func (b *bench) fifty() error {
-	const crowd = 50
-	before := treeMemory()
+// anotherCommand takes the mean of some: a single one is too short.
+func (s *site) anotherCommand(c *contender) (float64, error) {
+	const commands = 10
 	began := time.Now()
-	boxes, err := b.createMany(crowd)
-	if err != nil {
-		return err
-	}
-	up := time.Since(began)
-	memory := treeMemory() - before
-	began = time.Now()
-	for _, box := range boxes {
-		if err := box.Close(); err != nil {
-			return err
+	for range commands {
+		if err := s.do(c, s.work, "true"); err != nil {
+			return 0, err
 		}
 	}
-	fmt.Printf("| %d sandboxes at once | | %s | | %.0f MiB in all, closed in %s |\n",
-		crowd, show(up), float64(memory)/(1<<20), show(time.Since(began)))
-	return nil
-}
-
-// idleMemory is what a sandbox holds that does nothing.
-func (b *bench) idleMemory() error {
-	before := treeMemory()
-	boxes, err := b.createMany(1)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("| memory of an idle sandbox | | %.0f MiB | | proportional set size of all its processes |\n",
-		float64(treeMemory()-before)/(1<<20))
-	return boxes[0].Close()
+	return time.Since(began).Seconds() / commands, nil
 }

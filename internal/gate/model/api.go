@@ -89,7 +89,7 @@ func New(c Config) (*API, error) {
 }
 
 func (a *API) add(up Upstream) error {
-	shape, ok := shapes[up.Provider]
+	shape, ok := shapes()[up.Provider]
 	switch {
 	case !ok:
 		return fmt.Errorf("no such provider: %q", up.Provider)
@@ -135,10 +135,10 @@ func (a *API) ServeOrigin(w http.ResponseWriter, r *http.Request, event *gate.Ev
 	prefix, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	up := a.byPrefix["/"+prefix]
 	if up == nil {
-		refuse(w, event, refusal{http.StatusForbidden, CodeWrongPath, "there is nothing at this path of the gate"}, shapes[Anthropic])
+		refuse(w, event, refusal{http.StatusForbidden, CodeWrongPath, "there is nothing at this path of the gate"}, shapes()[Anthropic])
 		return
 	}
-	x := &exchange{api: a, up: up, shape: shapes[up.Provider], w: w, r: r, event: event}
+	x := &exchange{api: a, up: up, shape: shapes()[up.Provider], w: w, r: r, event: event}
 	event.Rule = "model API " + string(up.Provider)
 	event.Host, event.Port = up.hostPort()
 	x.serve("/" + rest)

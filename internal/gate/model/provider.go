@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/agent-loop/ralph/internal/gate/meter"
 )
@@ -27,7 +28,7 @@ func (p Provider) Prefix() string { return "/" + string(p) }
 // gate is reached. For OpenAI it ends with the API's version, as its clients
 // expect.
 func (p Provider) BaseURL(gateAddress string) string {
-	return "http://" + gateAddress + p.Prefix() + shapes[p].base
+	return "http://" + gateAddress + p.Prefix() + shapes()[p].base
 }
 
 // route is one thing that agents ask for.
@@ -59,8 +60,14 @@ type shape struct {
 // A model's name in a path: no dots alone, no slashes, no escapes.
 const modelID = `[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}`
 
-var shapes = map[Provider]*shape{
-	Anthropic: {
+// shapes is made when it is first needed: patterns take a millisecond to compile,
+// which every start of ralph would pay.
+var shapes = sync.OnceValue(func() map[Provider]*shape {
+	return map[Provider]*shape{Anthropic: anthropicShape(), OpenAI: openAIShape(), Google: googleShape()}
+})
+
+func anthropicShape() *shape {
+	return &shape{
 		provider: Anthropic,
 		upstream: "https://api.anthropic.com",
 		routes: []route{
@@ -69,8 +76,11 @@ var shapes = map[Provider]*shape{
 			{http.MethodGet, regexp.MustCompile(`^/v1/models(/` + modelID + `)?$`), "", "", []string{"beta", "limit", "before_id", "after_id"}},
 		},
 		refusal: anthropicRefusal,
-	},
-	OpenAI: {
+	}
+}
+
+func openAIShape() *shape {
+	return &shape{
 		provider: OpenAI,
 		upstream: "https://api.openai.com",
 		base:     "/v1",
@@ -80,8 +90,7 @@ var shapes = map[Provider]*shape{
 			{http.MethodGet, regexp.MustCompile(`^/v1/models(/` + modelID + `)?$`), "", "", []string{"client_version"}},
 		},
 		refusal: openAIRefusal,
-	},
-	Google: googleShape,
+	}
 }
 
 func (s *shape) home() *url.URL {
@@ -91,7 +100,7 @@ func (s *shape) home() *url.URL {
 
 // homeOf tells the provider whose own address a URL has.
 func homeOf(u *url.URL) (Provider, bool) {
-	for p, s := range shapes {
+	for p, s := range shapes() {
 		if strings.EqualFold(s.home().Hostname(), strings.TrimSuffix(u.Hostname(), ".")) {
 			return p, true
 		}

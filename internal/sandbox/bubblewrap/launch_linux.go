@@ -37,7 +37,7 @@ const maxSaid = 16 << 10
 // vessel is a running bwrap. It is part of keeper.Vessel.
 type vessel struct {
 	entry *roster.Entry
-	bwrap *program
+	bwrap *proc.Attached
 	said  *proc.Tail
 	first int // a handle of the sandbox's first process; -1: there was none
 }
@@ -74,7 +74,7 @@ func startVessel(entry *roster.Entry, c command, guest *os.File) (*vessel, error
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = guest, guest, v.said
 	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{}, "/", time.Second
 	cmd.ExtraFiles = []*os.File{told}
-	if v.bwrap, err = start(before, cmd); err != nil {
+	if v.bwrap, err = proc.AttachAfter(before, cmd); err != nil {
 		return nil, fmt.Errorf("starting the sandbox: %w", err)
 	}
 	told.Close()

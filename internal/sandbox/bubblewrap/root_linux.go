@@ -60,7 +60,7 @@ func makeReachable(places string, mounts []layout.Mount) ([]bind, []layout.Mount
 }
 
 // enter makes a mount namespace for the calling thread, and the views in it. The
-// thread is of no other use afterwards; see start.
+// thread is of no other use afterwards; see proc.AttachAfter.
 func (v *views) enter() error {
 	err := unix.Unshare(unix.CLONE_NEWNS)
 	if err == nil {
@@ -87,6 +87,3 @@ func (v *views) enter() error {
 func asNobody() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: layout.Nobody, Gid: layout.Nobody}}
 }
-
-// Reexec does nothing: this engine starts no launchers from this binary.
-func Reexec() {}

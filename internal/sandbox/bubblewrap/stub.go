@@ -14,9 +14,6 @@ type Engine struct{}
 // New returns an engine that explains itself.
 func New(_, _ string) *Engine { return &Engine{} }
 
-// Reexec does nothing here: only Linux starts launchers from this binary.
-func Reexec() {}
-
 // Name is part of the sandbox.Engine interface.
 func (*Engine) Name() string { return Name }
 

@@ -40,6 +40,9 @@ type call struct {
 // but fail.
 const badPointer = ^uintptr(0)
 
+// nobody is a number that no process has.
+const nobody = 1 << 30
+
 var calls = map[string]call{
 	"chmod 755":             {chmod(0o755), never, 0},
 	"chmod sticky":          {chmod(0o1755), never, 0},
@@ -59,6 +62,11 @@ var calls = map[string]call{
 	"open, no mode needed":  {openAgain(0o4755), never, 0},
 	"openat2":               {openat2, forSandbox, unix.ENOSYS},
 	"io_uring":              {raw(unix.SYS_IO_URING_SETUP, 0, badPointer), forSandbox, unix.ENOSYS},
+
+	"rename":               {rename(unix.RENAME_NOREPLACE), never, 0},
+	"rename, leave device": {rename(unix.RENAME_WHITEOUT), forSandbox, unix.EPERM},
+	"snapshot":             {raw(unix.SYS_IOCTL, 0, 0x50009401, badPointer), forSandbox, unix.EPERM},
+	"snapshot, version 2":  {raw(unix.SYS_IOCTL, 0, 0x50009417, badPointer), forSandbox, unix.EPERM},
 
 	"reserve disk":             {fallocate(0), forFiles, unix.EOPNOTSUPP},
 	"reserve disk, keep size":  {fallocate(unix.FALLOC_FL_KEEP_SIZE), forFiles, unix.EOPNOTSUPP},
@@ -89,6 +97,22 @@ var calls = map[string]call{
 	"pair of datagrams":     {pair(unix.SOCK_DGRAM), forSandbox, unix.EACCES},
 	"pair of raw":           {pair(unix.SOCK_RAW), forSandbox, unix.EACCES},
 
+	"queue a signal":           {raw(unix.SYS_RT_SIGQUEUEINFO, nobody, uintptr(unix.SIGUSR1), badPointer), never, unix.EFAULT},
+	"queue a fault":            {raw(unix.SYS_RT_SIGQUEUEINFO, nobody, uintptr(unix.SIGSEGV), badPointer), forSandbox, unix.EPERM},
+	"queue a fault, to thread": {raw(unix.SYS_RT_TGSIGQUEUEINFO, nobody, nobody, uintptr(unix.SIGBUS), badPointer), forSandbox, unix.EPERM},
+	"signal by handle":         {raw(unix.SYS_PIDFD_SEND_SIGNAL, badPointer, uintptr(unix.SIGTERM), 0, 0), never, unix.EBADF},
+	"fault by handle":          {raw(unix.SYS_PIDFD_SEND_SIGNAL, badPointer, uintptr(unix.SIGFPE), 0, 0), forSandbox, unix.EPERM},
+	"signal by descriptor":     {withFile(signalOf(unix.SIGUSR1)), never, 0},
+	"fault by descriptor":      {withFile(signalOf(unix.SIGSYS)), forSandbox, unix.EPERM},
+	"limits":                   {raw(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, 0, 0), never, 0},
+	"limits of another":        {raw(unix.SYS_PRLIMIT64, nobody, unix.RLIMIT_NOFILE, 0, 0), forSandbox, unix.EPERM},
+	"scheduler":                {raw(unix.SYS_SCHED_SETSCHEDULER, 0, 0, badPointer), never, unix.EFAULT},
+	"scheduler of another":     {raw(unix.SYS_SCHED_SETSCHEDULER, nobody, 0, badPointer), forSandbox, 0},
+	"scheduler 2 of another":   {raw(unix.SYS_SCHED_SETATTR, nobody, badPointer, 0), forSandbox, 0},
+	"priority":                 {raw(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, 0, 0), never, 0},
+	"priority of another":      {raw(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, nobody, 0), forSandbox, 0},
+	"disk priority of another": {raw(unix.SYS_IOPRIO_SET, 1, nobody, 0), forSandbox, 0},
+
 	"new user namespace":     {start(unix.CLONE_NEWUSER), forKernel, unix.EPERM},
 	"new process":            {start(0), never, 0},
 	"clone3":                 {raw(unix.SYS_CLONE3, badPointer, 64), forKernel, unix.ENOSYS},
@@ -99,6 +123,7 @@ var calls = map[string]call{
 	"mount":                  {raw(unix.SYS_MOUNT, badPointer, badPointer, badPointer, 0, 0), forKernel, unix.EPERM},
 	"fsopen":                 {raw(unix.SYS_FSOPEN, badPointer, 0), forKernel, unix.EPERM},
 	"chroot":                 {raw(unix.SYS_CHROOT, badPointer), forKernel, unix.EPERM},
+	"secret memory":          {raw(unix.SYS_MEMFD_SECRET, 1<<20), forKernel, unix.EPERM},
 	"keyctl":                 {raw(unix.SYS_KEYCTL, 9999), forKernel, unix.EPERM},
 	"bpf":                    {raw(unix.SYS_BPF, 0, badPointer, 8), forKernel, unix.EPERM},
 	"open by handle":         {raw(unix.SYS_OPEN_BY_HANDLE_AT, 0, badPointer, 0), forKernel, unix.EPERM},

@@ -4,7 +4,8 @@
 //
 // The rules for all sandboxes guard what their host must not suffer whatever
 // stands between the two: files that act with their owner's rights, disk reserved
-// in no time, sockets that listen on the host, and typing into a terminal. With
+// in no time, snapshots of more than is shown, sockets that listen on the host,
+// typing into a terminal, and meddling with the first process inside. With
 // Options.Kernel the filter is also the wall before the host's own kernel, and
 // closes what Docker's default profile closes to a container without
 // capabilities.

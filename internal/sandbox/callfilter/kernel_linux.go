@@ -49,7 +49,8 @@ func personalities() []uint32 {
 
 // refusedCalls are those of both architectures that Docker's default profile
 // refuses to a container without capabilities, and a few that it leaves open:
-// file handles, which name files that no path leads to, and the clock's tuning.
+// file handles, which name files that no path leads to, the clock's tuning, and
+// secret memory.
 func refusedCalls() []uint32 {
 	return []uint32{
 		// Namespaces, and the tree of mounts.
@@ -75,5 +76,8 @@ func refusedCalls() []uint32 {
 		// Where memory lies.
 		unix.SYS_GET_MEMPOLICY, unix.SYS_SET_MEMPOLICY, unix.SYS_SET_MEMPOLICY_HOME_NODE,
 		unix.SYS_MBIND, unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
+		// Memory that nobody who watches could see: what its files hold counts for no
+		// process that has not mapped it.
+		unix.SYS_MEMFD_SECRET,
 	}
 }

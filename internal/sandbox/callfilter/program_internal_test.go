@@ -104,6 +104,34 @@ func TestHighHalves(t *testing.T) {
 	}
 }
 
+// TestFirstProcess covers what would change processes of the host if it were tried:
+// those who mean a whole user mean the first process, too.
+func TestFirstProcess(t *testing.T) {
+	vm := machine(t, forSandbox(Options{}))
+	tests := map[string]struct {
+		call      uint32
+		arguments []uint64
+		want      answer
+	}{
+		"own priority":          {unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PROCESS, 0}, allowed},
+		"own group's":           {unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PGRP, 0}, allowed},
+		"all of the user's":     {unix.SYS_SETPRIORITY, []uint64{unix.PRIO_USER, 0}, refused(0)},
+		"the first one's":       {unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PROCESS, 1}, refused(0)},
+		"own, for disk":         {unix.SYS_IOPRIO_SET, []uint64{1, 0}, allowed},
+		"all, for disk":         {unix.SYS_IOPRIO_SET, []uint64{3, 0}, refused(0)},
+		"the first one's limit": {unix.SYS_PRLIMIT64, []uint64{1, unix.RLIMIT_AS}, refused(unix.EPERM)},
+		"by a thread's number":  {unix.SYS_PRLIMIT64, []uint64{7, unix.RLIMIT_AS}, refused(unix.EPERM)},
+		"other descriptor work": {unix.SYS_FCNTL, []uint64{0, unix.F_SETFL, uint64(unix.SIGSEGV)}, allowed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := judge(t, vm, arch, test.call, test.arguments...); got != test.want {
+				t.Errorf("answer %#x, want %#x", got, test.want)
+			}
+		})
+	}
+}
+
 // TestKernelCloses covers the calls that must not even be tried for real here.
 func TestKernelCloses(t *testing.T) {
 	open, closed := machine(t, forSandbox(Options{})), machine(t, forSandbox(Options{Kernel: true}))
@@ -158,12 +186,14 @@ func FuzzFilter(f *testing.F) {
 	f.Add(uint32(unix.SYS_SOCKET), uint64(unix.AF_INET), uint64(unix.SOCK_DGRAM), uint64(unix.IPPROTO_SCTP), uint64(0))
 	f.Add(uint32(unix.SYS_IOCTL), uint64(0), uint64(unix.TIOCSTI), uint64(0), uint64(0))
 	f.Add(uint32(unix.SYS_CLONE), uint64(unix.CLONE_NEWNS), uint64(0), uint64(0), uint64(0))
+	f.Add(uint32(unix.SYS_FCNTL), uint64(0), uint64(unix.F_SETSIG), uint64(unix.SIGSEGV), uint64(0))
+	f.Add(uint32(unix.SYS_SETPRIORITY), uint64(unix.PRIO_USER), uint64(0), uint64(0), uint64(0))
 	f.Add(uint32(x32Bit), uint64(0), uint64(0), uint64(0), uint64(0))
 	filters := []filter{forFiles(), forSandbox(Options{}), forSandbox(Options{UnixSockets: true}), forSandbox(Options{Kernel: true})}
 	f.Fuzz(func(t *testing.T, call uint32, a, b, c, d uint64) {
 		for i, want := range filters {
-			if got := judge(t, machine(t, want), arch, call, a, b, c, d); got != want.answer(call, a, b, c, d) {
-				t.Errorf("filter %d: answer %#x, and its rules say %#x", i, got, want.answer(call, a, b, c, d))
+			if got := judge(t, machine(t, want), arch, call, a, b, c, d, d); got != want.answer(call, a, b, c, d, d) {
+				t.Errorf("filter %d: answer %#x, and its rules say %#x", i, got, want.answer(call, a, b, c, d, d))
 			}
 		}
 	})

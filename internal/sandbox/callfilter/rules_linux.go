@@ -19,7 +19,7 @@ func forFiles() filter {
 }
 
 func forSandbox(o Options) filter {
-	rules := slices.Concat(setuidRules(), reservationRules(), deviceRules(), hiddenRules(), terminalRules(), socketRules(o.UnixSockets))
+	rules := slices.Concat(setuidRules(), reservationRules(), deviceRules(), snapshotRules(), hiddenRules(), terminalRules(), socketRules(o.UnixSockets), firstProcessRules())
 	if o.Kernel {
 		rules = append(rules, kernelRules()...)
 	}
@@ -88,9 +88,10 @@ func reservationRules() []rule {
 	}
 }
 
-// deviceRules keep device files out of the workspace.
+// deviceRules keep device files out of the workspace. A whiteout is one, too, that
+// everybody may make.
 func deviceRules() []rule {
-	var rules []rule
+	rules := []rule{{unix.SYS_RENAMEAT2, refused(unix.EPERM), []condition{has(4, unix.RENAME_WHITEOUT)}}}
 	for _, c := range creations() {
 		if c.call == unix.SYS_MKNODAT || c.call == oldMknod {
 			device := condition{argument: c.mode, mask: unix.S_IFMT, values: []uint32{unix.S_IFCHR, unix.S_IFBLK}}
@@ -98,6 +99,18 @@ func deviceRules() []rule {
 		}
 	}
 	return rules
+}
+
+// snapshotRules refuse snapshots and subvolumes of btrfs, which need no privilege.
+// A snapshot shows all of the subvolume that a file lies in, of which the workspace
+// may be a small part: the whole home directory, say. Linux takes snapshots by any
+// file until 6.7.
+func snapshotRules() []rule {
+	const (
+		snapshot, snapshot2   = 0x50009401, 0x50009417 // BTRFS_IOC_SNAP_CREATE and its _V2
+		subvolume, subvolume2 = 0x5000940e, 0x50009418 // BTRFS_IOC_SUBVOL_CREATE and its _V2
+	)
+	return []rule{{unix.SYS_IOCTL, refused(unix.EPERM), []condition{is(1, snapshot, snapshot2, subvolume, subvolume2)}}}
 }
 
 // hiddenRules refuse calls that would do what other rules refuse, out of the

@@ -88,6 +88,20 @@ func mknod(mode uint32) func() error {
 	return inFolder(func(dir, _ string) error { return unix.Mknod(dir+"/new", mode, 0) })
 }
 
+func rename(flags uint) func() error {
+	return inFolder(func(dir, file string) error {
+		return unix.Renameat2(unix.AT_FDCWD, file, unix.AT_FDCWD, dir+"/new", flags)
+	})
+}
+
+// signalOf chooses what a descriptor sends when there is something to read.
+func signalOf(signal unix.Signal) func(fd int) error {
+	return func(fd int) error {
+		_, err := unix.FcntlInt(uintptr(fd), unix.F_SETSIG, int(signal))
+		return err
+	}
+}
+
 func open(flags int, mode uint32) func() error {
 	return inFolder(func(dir, _ string) error { return opened(dir+"/new", flags, mode) })
 }

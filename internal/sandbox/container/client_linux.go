@@ -139,8 +139,7 @@ func (c client) learn(ctx context.Context, runtime string) (client, error) {
 	return c, nil
 }
 
-// podmanDirs is where Podman looks for runtimes by name, and ralphDir where ralph
-// installs its own.
+// ralphDir is where ralph installs a runtime of its own.
 const ralphDir = "/usr/local/lib/ralph"
 
 // findRuntime is a runtime as Podman is told: one that ralph installed is in no

@@ -22,7 +22,8 @@
 // Nobody is root inside. With a daemon that runs as root, an ordinary user is
 // himself inside; for root, the mounts are shown as those of an id that is
 // nobody's (package idmap). Podman without root maps the user to himself. Docker
-// without root cannot: there the caller is root inside and nobody else.
+// without root cannot: there the caller's files are those of root inside, nobody
+// else can write them, and its filter forbids to map users once more. It is refused.
 //
 // # Settings of the user's
 //

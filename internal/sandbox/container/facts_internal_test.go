@@ -111,7 +111,8 @@ func TestCheck(t *testing.T) {
 		{"docker 20.10", dockerFlavour(), captured(t, "docker-20.10.json"), ""},
 		{"docker 29", dockerFlavour(), docker29, ""},
 		{"an old docker", dockerFlavour(), strings.Replace(docker29, "29.0.1", "19.03.5", 1), "too old"},
-		{"docker without root", dockerFlavour(), dockerRootless, "its own root"},
+		{"docker without root", dockerFlavour(), captured(t, "docker-20.10-rootless.json"), "its own root"},
+		{"a later docker without root", dockerFlavour(), dockerRootless, "its own root"},
 		{"docker desktop", dockerFlavour(), dockerDesktop, "another machine"},
 		{"docker with other users", dockerFlavour(), dockerRemap, "userns-remap"},
 		{"podman", podmanFlavour(), captured(t, "podman-4.3.json"), ""},
@@ -159,7 +160,7 @@ func TestOwnKernel(t *testing.T) {
 // FuzzParse: whatever an engine says, what is made of it is short, is text, and
 // never claims limits that a rootless engine without control groups would ignore.
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"docker-20.10.json", "podman-4.3.json", "podman-4.3-rootless.json"} {
+	for _, name := range []string{"docker-20.10.json", "docker-20.10-rootless.json", "podman-4.3.json", "podman-4.3-rootless.json"} {
 		f.Add(captured(f, name))
 	}
 	for _, text := range []string{docker29, dockerRootless, dockerDesktop, dockerRemap, podman5, podmanRemote, podmanAlone, `{"ServerErrors":["x"]}`} {

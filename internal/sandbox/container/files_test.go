@@ -54,10 +54,10 @@ func TestImageSettings(t *testing.T) {
 	each(t, func(t *testing.T, e testEngine) {
 		const name = "ralph-test-settings"
 		made := e.must(t, "create", "--network", "none", testImage, "true")
-		defer func() { _, _ = e.command("rm", made) }()
+		t.Cleanup(func() { _, _ = e.command("rm", made) })
 		e.must(t, "commit", "--change", "VOLUME /data", "--change", "ENV GODEBUG=x=1 LD_PRELOAD=/x IMAGE=1", "--change", "USER root",
 			"--change", "WORKDIR /nowhere", "--change", `ENTRYPOINT ["/bin/false"]`, "--change", "LABEL io.ralph.sandbox=ralph-cccccccccccc", made, name)
-		defer func() { _, _ = e.command("rmi", "-f", name) }()
+		t.Cleanup(func() { e.must(t, "rmi", name) }) // when the sandbox is closed
 		volumes := e.must(t, "volume", "ls", "--quiet")
 		spec := sandboxtest.Plain(t)
 		spec.Image = name
@@ -133,6 +133,18 @@ func TestUser(t *testing.T) {
 		}
 		sb := sandboxtest.Create(t, e, spec)
 		if got := sandboxtest.Output(t, sb, "sh", "-c", "id -u; id -g; id -un; touch file; stat -c %u file"); got != "4242\n4243\nagent\n4242\n" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestMemoryRunsOutOnCommandsFirst: the kernel is told whom to end, and that it is
+// never the keeper as long as there is another.
+func TestMemoryRunsOutOnCommandsFirst(t *testing.T) {
+	each(t, func(t *testing.T, e testEngine) {
+		sb := sandboxtest.Create(t, e, sandboxtest.Plain(t))
+		got := strings.Fields(sandboxtest.Output(t, sb, "cat", "/proc/self/oom_score_adj", "/proc/1/oom_score_adj"))
+		if len(got) != 2 || got[0] != "900" || got[1] == "900" {
 			t.Errorf("got %q", got)
 		}
 	})

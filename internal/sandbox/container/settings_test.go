@@ -5,6 +5,7 @@ package container_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ func TestUserSettingsStayOut(t *testing.T) {
 	settings := t.TempDir()
 	for name, text := range map[string]string{
 		"config.json": `{"proxies":{"default":{"httpProxy":"` + proxy + `"}}}`,
-		"extra.conf":  "[containers]\nenv = [\"LEAK=" + proxy + "\"]\nvolumes = [\"" + settings + ":/leak\"]\nhttp_proxy = true\nenv_host = true\n",
+		"extra.conf":  podmanSettings(t) + "\n[containers]\nenv = [\"LEAK=" + proxy + "\"]\nvolumes = [\"" + settings + ":/leak\"]\nhttp_proxy = true\nenv_host = true\n",
 	} {
 		if err := os.WriteFile(filepath.Join(settings, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -42,6 +43,22 @@ func TestUserSettingsStayOut(t *testing.T) {
 			sandboxtest.Output(t, sb, "sh", "-c", "test ! -e /leak")
 		})
 	}
+}
+
+// podmanSettings are those that podman needs here, but for the table that the test
+// adds to.
+func podmanSettings(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("CONTAINERS_CONF")
+	if path == "" {
+		path = filepath.Join(os.Getenv("HOME"), ".config/containers/containers.conf")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	needed, _, _ := strings.Cut(string(data), "[containers]")
+	return needed
 }
 
 // TestContext finds docker by the context that the user has chosen.

@@ -43,14 +43,12 @@ func isMount(path string) bool {
 
 // UnmountBelow takes off everything that is mounted on dir or below it, whoever
 // mounted it. Only when it returns no error may the folder be deleted: through a
-// mount that was left, the user's own files would be.
+// mount that was left, the user's own files would be. A link is not followed: where
+// it leads, the mounts are somebody else's, and who deletes it deletes it alone.
 func UnmountBelow(dir string) error {
-	real, err := filepath.EvalSymlinks(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("looking for mounts: %w", err)
+	real, err := realFolder(dir)
+	if err != nil || real == "" {
+		return err
 	}
 	for range maxLayers { // a mount can hide others
 		places, err := mountsBelow(real)
@@ -64,6 +62,29 @@ func UnmountBelow(dir string) error {
 		}
 	}
 	return fmt.Errorf("unmounting all below %s: new mounts keep coming", dir)
+}
+
+// realFolder is dir without links on the way to it, as the kernel lists mounts. It is
+// empty if dir is not there, or is itself a link.
+func realFolder(dir string) (string, error) {
+	above, err := filepath.EvalSymlinks(filepath.Dir(filepath.Clean(dir)))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("looking for mounts: %w", err)
+	}
+	real := filepath.Join(above, filepath.Base(dir))
+	info, err := os.Lstat(real)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("looking for mounts: %w", err)
+	case info.Mode()&os.ModeSymlink != 0:
+		return "", nil
+	}
+	return real, nil
 }
 
 // mountsBelow lists the mounts on dir and below it in the order they were made.

@@ -99,3 +99,27 @@ func TestUnmountBelow(t *testing.T) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }
+
+// TestUnmountBelowLink: a state folder may be in the hands of somebody who puts a
+// link to the rest of the machine in it.
+func TestUnmountBelowLink(t *testing.T) {
+	source, target := folders(t)
+	write(t, source+"/precious", owner, 0o644)
+	clone(t, source, target, idmap.View{As: agent})
+	link, way := target+"-link", target+"-way"
+	if err := errors.Join(os.Symlink(target, link), os.Symlink(filepath.Dir(target), way)); err != nil {
+		t.Fatal(err)
+	}
+	if err := idmap.UnmountBelow(link); err != nil {
+		t.Errorf("a link: %v", err)
+	}
+	if _, err := os.Stat(target + "/precious"); err != nil {
+		t.Errorf("the mount that the link leads to is gone: %v", err)
+	}
+	if err := idmap.UnmountBelow(filepath.Join(way, filepath.Base(target))); err != nil {
+		t.Errorf("by a link on the way: %v", err)
+	}
+	if _, err := os.Stat(target + "/precious"); err == nil {
+		t.Error("a link on the way hid the mount")
+	}
+}

@@ -35,7 +35,8 @@ type outcome struct {
 	failed *failedReply
 }
 
-// Exec is part of the sandbox.Sandbox interface.
+// Exec is part of the sandbox.Sandbox interface. When ctx ends before the command,
+// the whole sandbox does.
 func (b *Box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
 	if b.Over() {
 		return 0, b.Gone()
@@ -49,11 +50,15 @@ func (b *Box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
 	began := time.Now()
 	e := b.add(cmd)
 	defer b.forget(e)
+	// It holds for all that follows: a keeper may not take the order, nor a caller
+	// the output.
+	stop := context.AfterFunc(ctx, func() { b.End(lifetime.CauseOf(ctx, began)) })
+	defer stop()
 	if err := b.control.send(order{Start: b.startOrder(e)}); err != nil {
 		return 0, b.Lost(fmt.Errorf("starting %s: %w", cmd.Args[0], err))
 	}
 	go b.resize(e)
-	return b.await(ctx, e, began)
+	return b.await(e)
 }
 
 func (b *Box) add(cmd sandbox.Command) *execution {
@@ -187,11 +192,8 @@ func (n *noting) Write(p []byte) (int, error) {
 	return written, err
 }
 
-// await waits for a command, or ends the whole sandbox when ctx ends first.
-func (b *Box) await(ctx context.Context, e *execution, began time.Time) (int, error) {
-	// Also a caller who takes no output can stop the wait for the rest of it.
-	stop := context.AfterFunc(ctx, func() { b.End(lifetime.CauseOf(ctx, began)) })
-	defer stop()
+// await waits for a command, or for the end of the sandbox.
+func (b *Box) await(e *execution) (int, error) {
 	select {
 	case o := <-e.settled:
 		return b.conclude(e, o)

@@ -58,6 +58,7 @@ func serve() error {
 	if os.Getpid() != 1 {
 		return errors.New("it is not the first process of a sandbox")
 	}
+	started := newProcesses()
 	if err := protect(); err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func serve() error {
 	}
 	g := &guest{
 		door: door.Join(conn), gate: make(chan struct{}, gateStreams),
-		processes: newProcesses(), terminals: map[uint32]chan sandbox.TerminalSize{},
+		processes: started, terminals: map[uint32]chan sandbox.TerminalSize{},
 	}
 	orders, err := g.open([]byte{forControl})
 	if err != nil {

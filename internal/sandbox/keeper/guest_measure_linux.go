@@ -12,15 +12,18 @@ import (
 func (g *guest) measure(id uint64) {
 	r := &measuredReply{ID: id}
 	entries, err := os.ReadDir("/proc")
-	r.Hidden = err != nil
+	memory, memoryErr := memoryDevices()
+	r.Hidden = err != nil || memoryErr != nil
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		if _, err := os.ReadDir(filepath.Join("/proc", e.Name(), "fd")); os.IsPermission(err) {
+		proc := filepath.Join("/proc", e.Name())
+		if _, err := os.ReadDir(filepath.Join(proc, "fd")); os.IsPermission(err) {
 			r.Hidden = true // not dumpable, so it may hold anything
 		}
+		r.Hidden = r.Hidden || mapsNameless(proc, memory) || sendsDescriptors(proc)
 		r.Unlinked += usage.Unlinked(pid)
 	}
 	_ = g.replies.send(reply{Measured: r})

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -122,10 +123,13 @@ func filesInMemory(tmpfs []string) int64 {
 	return total
 }
 
+// unseen is what counts for processes that cannot be looked at: more than any limit.
+const unseen = math.MaxInt64 / 2
+
 func eachProcess(measure func(proc string) int64) int64 {
 	proc, err := os.Open("/proc")
 	if err != nil {
-		return 0
+		return unseen
 	}
 	defer proc.Close()
 	names, _ := proc.Readdirnames(-1)
@@ -138,17 +142,18 @@ func eachProcess(measure func(proc string) int64) int64 {
 	return total
 }
 
-// roughly is what a process would take if it shared nothing.
+// roughly is what a process would take if it shared nothing, in memory or moved out
+// to swap.
 func roughly(proc string) int64 {
 	data, err := os.ReadFile(proc + "/status")
 	if err != nil {
 		return 0 // it has ended
 	}
-	return kibibytes(string(data), "RssAnon:", "RssShmem:", "VmPTE:")
+	return kibibytes(string(data), "RssAnon:", "RssShmem:", "VmPTE:", "VmSwap:", "HugetlbPages:")
 }
 
-// precisely divides what processes share among them. A process that does not let itself be looked at counts in
-// full.
+// precisely divides what processes share among them. A process that does not let
+// itself be looked at counts in full.
 func precisely(proc string) int64 {
 	rough := roughly(proc)
 	data, err := os.ReadFile(proc + "/smaps_rollup")
@@ -156,7 +161,7 @@ func precisely(proc string) int64 {
 		return rough
 	}
 	status, _ := os.ReadFile(proc + "/status")
-	return kibibytes(string(data), "Pss_Anon:", "Pss_Shmem:") + kibibytes(string(status), "VmPTE:")
+	return kibibytes(string(data), "Pss_Anon:", "Pss_Shmem:", "SwapPss:") + kibibytes(string(status), "VmPTE:", "HugetlbPages:")
 }
 
 func kibibytes(text string, names ...string) int64 {

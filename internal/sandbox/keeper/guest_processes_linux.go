@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -15,10 +14,12 @@ import (
 type processes struct {
 	mu      sync.Mutex // held from a start until the process is known
 	running map[int]chan<- int
+	rank    *rank
 }
 
+// newProcesses must come before the keeper hides itself, see newRank.
 func newProcesses() *processes {
-	p := &processes{running: map[int]chan<- int{}}
+	p := &processes{running: map[int]chan<- int{}, rank: newRank()}
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
 	go func() {
@@ -33,7 +34,9 @@ func newProcesses() *processes {
 func (p *processes) start(program string, args []string, attr *syscall.ProcAttr) (<-chan int, error) {
 	exited := make(chan int, 1)
 	p.mu.Lock()
+	p.rank.offer()
 	pid, err := syscall.ForkExec(program, args, attr)
+	p.rank.restore()
 	if err == nil {
 		p.running[pid] = exited
 	}
@@ -41,14 +44,7 @@ func (p *processes) start(program string, args []string, attr *syscall.ProcAttr)
 	if err != nil {
 		return nil, err
 	}
-	offer(pid)
 	return exited, nil
-}
-
-// offer makes a command the kernel's first choice when memory runs out: the
-// keeper must survive it, or nobody could say what happened.
-func offer(pid int) {
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("900"), 0)
 }
 
 // collect takes every process that has ended.

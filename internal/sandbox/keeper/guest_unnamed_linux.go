@@ -17,14 +17,14 @@ import (
 const unnamedInterval = 250 * time.Millisecond
 
 // unnamed is memory without a name or an owner: files that exist only as
-// descriptors, and segments that nobody has attached.
+// descriptors, segments that nobody has attached, and messages in queues.
 type unnamed struct{ bytes atomic.Int64 }
 
 // keepCounting rests in proportion to what counting takes.
 func (u *unnamed) keepCounting() {
 	for {
 		began := time.Now()
-		u.bytes.Store(anonymousFiles() + segments())
+		u.bytes.Store(anonymousFiles() + systemV("shm", "rss") + systemV("msg", "cbytes"))
 		time.Sleep(unnamedInterval + restraint*time.Since(began))
 	}
 }
@@ -48,18 +48,19 @@ func anonymousFiles() int64 {
 	return total
 }
 
-// segments adds up shared memory segments, attached or not.
-func segments() int64 {
-	data, err := os.ReadFile("/proc/sysvipc/shm")
+// systemV adds up a column of a table of System V's: segments of shared memory,
+// attached or not, or queues of messages.
+func systemV(table, column string) int64 {
+	data, err := os.ReadFile("/proc/sysvipc/" + table)
 	if err != nil {
 		return 0
 	}
 	lines := strings.Split(string(data), "\n")
-	column := slices.Index(strings.Fields(lines[0]), "rss")
+	at := slices.Index(strings.Fields(lines[0]), column)
 	var total int64
 	for _, line := range lines[1:] {
-		if fields := strings.Fields(line); column >= 0 && column < len(fields) {
-			n, _ := strconv.ParseInt(fields[column], 10, 64)
+		if fields := strings.Fields(line); at >= 0 && at < len(fields) {
+			n, _ := strconv.ParseInt(fields[at], 10, 64)
 			total += n
 		}
 	}

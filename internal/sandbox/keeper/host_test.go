@@ -99,6 +99,12 @@ func pipe(t *testing.T) (host, guest net.Conn) {
 func meet(t *testing.T, spec sandbox.Spec) (*Box, *fakeKeeper, *fakeVessel) {
 	t.Helper()
 	host, guest := pipe(t)
+	return meetOver(t, spec, host, guest)
+}
+
+// meetOver is meet for a connection of one's own.
+func meetOver(t *testing.T, spec sandbox.Spec, host, guest net.Conn) (*Box, *fakeKeeper, *fakeVessel) {
+	t.Helper()
 	v := newFakeVessel()
 	k := &fakeKeeper{t: t, guest: door.Join(guest)}
 	go func() {

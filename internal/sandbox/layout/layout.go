@@ -9,7 +9,10 @@ package layout
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/agent-loop/ralph/internal/sandbox"
@@ -77,6 +80,9 @@ func Build(dir string, spec sandbox.Spec, agent sandbox.User, helper string, lin
 	defer k.root.Close()
 	root, err := k.rootMounts(dir, spec, agent)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPlaces(spec, root); err != nil {
 		return nil, err
 	}
 	if err := k.helper(spec, links); err != nil {
@@ -156,4 +162,21 @@ func places(spec sandbox.Spec) []string {
 		list = append(list, m.Target)
 	}
 	return list
+}
+
+// checkPlaces refuses to mount on what is not there in a folder of the host's: some
+// engines would make it, with root's rights, on the host.
+func checkPlaces(spec sandbox.Spec, root []Mount) error {
+	for _, place := range places(spec) {
+		for _, m := range root {
+			rel, err := filepath.Rel(m.Target, place)
+			if err != nil || rel == "." || !filepath.IsLocal(rel) {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(m.Source, rel)); err != nil {
+				return fmt.Errorf("mounting at %s: %s inside is read-only and has no such place: %w", place, m.Target, err)
+			}
+		}
+	}
+	return nil
 }

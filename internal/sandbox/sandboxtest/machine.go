@@ -52,6 +52,9 @@ func (m machine) checkFailedStart(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "/usr/nothing-here") {
 		t.Errorf("error is %v, want one that names the mount", err)
 	}
+	if exists("/usr/nothing-here") {
+		t.Error("the mount point was made on the host")
+	}
 	if left, err := m.engine.List(t.Context()); err != nil || len(left) > 0 {
 		t.Errorf("List gives %v, %v", left, err)
 	}

@@ -4,8 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
 // OrdinaryUser is the id as which tests are run once more without privilege.
@@ -16,19 +20,29 @@ const OrdinaryUser = 54321
 // build what it needs.
 func AgainAsOrdinaryUser(t *testing.T, env ...string) {
 	t.Helper()
+	home := t.TempDir()
+	if err := os.Chown(home, OrdinaryUser, OrdinaryUser); err != nil && os.Geteuid() == 0 {
+		t.Fatal(err)
+	}
+	AgainAs(t, syscall.Credential{Uid: OrdinaryUser, Gid: OrdinaryUser}, "", append(env, "HOME="+home)...)
+}
+
+// AgainAs runs those tests of the test binary whose names match once more as
+// somebody else, when this one is root. A variable of env without a value is taken
+// away.
+func AgainAs(t *testing.T, who syscall.Credential, tests string, env ...string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("this is an ordinary user already")
 	}
-	program, home, tmp := copyOfSelf(t), t.TempDir(), t.TempDir()
-	for _, dir := range []string{home, tmp} {
-		if err := os.Chown(dir, OrdinaryUser, OrdinaryUser); err != nil {
-			t.Fatal(err)
-		}
+	tmp := t.TempDir()
+	if err := os.Chown(tmp, int(who.Uid), int(who.Gid)); err != nil {
+		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.count=1")
-	cmd.Dir = home
-	cmd.Env = append(append(os.Environ(), "HOME="+home, "TMPDIR="+tmp), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: OrdinaryUser, Gid: OrdinaryUser}}
+	cmd := exec.CommandContext(t.Context(), copyOfSelf(t), "-test.v", "-test.count=1", "-test.run", tests)
+	cmd.Dir = tmp
+	cmd.Env = changed(os.Environ(), append(env, "TMPDIR="+tmp))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &who}
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
@@ -54,4 +68,11 @@ func copyOfSelf(t *testing.T) string {
 		}
 	}
 	return program
+}
+
+// changed is an environment with other variables in it. An empty one is not set.
+func changed(base, change []string) []string {
+	return slices.DeleteFunc(sandbox.MergeEnv(base, change), func(entry string) bool {
+		return slices.Contains(change, entry) && strings.HasSuffix(entry, "=")
+	})
 }
