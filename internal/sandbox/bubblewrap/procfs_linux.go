@@ -9,15 +9,16 @@ import (
 )
 
 // hiddenInProc tell of the whole machine, of which a sandbox sees only its part:
-// keys, timers, memory, devices. Inside they are empty and closed.
+// keys, modules, devices. Inside they are empty and closed. What only root may read
+// is closed already: a sandbox is never root on the host.
 var hiddenInProc = []string{
-	"/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kallsyms", "/proc/kmsg",
-	"/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger", "/proc/timer_list",
-	"/proc/timer_stats", "/proc/vmallocinfo", "/proc/slabinfo", "/proc/pagetypeinfo", "/proc/modules",
+	"/proc/acpi", "/proc/asound", "/proc/keys", "/proc/key-users", "/proc/kallsyms",
+	"/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/modules", "/proc/timer_stats",
 }
 
-// lockedInProc are settings. The kernel lets the owner of a namespace change some.
-var lockedInProc = []string{"/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/sys"}
+// lockedInProc are settings. The kernel lets the owner of a namespace change some;
+// all others are root's.
+var lockedInProc = []string{"/proc/sys"}
 
 // procArguments make what is in /proc beside processes empty or read-only. What
 // this kernel does not have cannot be covered.
