@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-loop/ralph/internal/lockfile"
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
@@ -114,7 +115,12 @@ func (w World) stateDir() (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", usageError{fmt.Errorf("the state folder %q is not an absolute path", dir), "set RALPH_STATE_DIR to one"}
 	}
-	return filepath.Clean(dir), nil
+	dir = filepath.Clean(dir)
+	// Its owner could have root clean up anything.
+	if info, err := os.Stat(dir); err == nil && errors.Is(lockfile.Owned(info, 0), lockfile.ErrForeign) {
+		return "", usageError{fmt.Errorf("the state folder %s belongs to another user", dir), "set RALPH_STATE_DIR to a folder of your own"}
+	}
+	return dir, nil
 }
 
 // makeStateDir creates the state folder. Others may pass through, not look: as

@@ -36,14 +36,14 @@ func mayReplace(path string, force bool) error {
 // takes its name at once and whole: the engine may run it at any moment, and
 // containers that run keep the old one.
 func placeBinary(p Place, binary string) (changed bool, err error) {
-	if same, _ := sameContent(p.Path(), binary); same && isRalph(p.Path()) {
-		return false, nil
-	}
 	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
 		return false, err
 	}
 	if err := trustworthy(p.Dir); err != nil {
 		return false, err
+	}
+	if same, _ := sameContent(p.Path(), binary); same && isRalph(p.Path()) && safeFile(p.Path()) {
+		return false, nil
 	}
 	source, err := os.Open(binary)
 	if err != nil {

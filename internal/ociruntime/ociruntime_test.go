@@ -311,6 +311,30 @@ func TestFolderOfOthersIsRefused(t *testing.T) {
 	}
 }
 
+// That the right file is there already does not make a folder safe in which others
+// can replace it, nor a file that others can change.
+func TestWhatIsThereAlreadyIsLookedAtToo(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no such modes")
+	}
+	p := place(t)
+	if _, err := ociruntime.Install(p, ralph(t), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(p.Path(), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if change, err := ociruntime.Install(p, ralph(t), false); err != nil || !change.Binary {
+		t.Errorf("a file that others can change stayed: %+v, %v", change, err)
+	}
+	if err := os.Chmod(p.Dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ociruntime.Install(p, ralph(t), false); err == nil || !strings.Contains(err.Error(), "can be written by others") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestRelativePathsAreRefused(t *testing.T) {
 	for _, p := range []ociruntime.Place{{Dir: "lib"}, {Dir: t.TempDir(), DockerConfig: "daemon.json"}} {
 		if _, err := ociruntime.Install(p, ralph(t), false); err == nil || !strings.Contains(err.Error(), "absolute") {

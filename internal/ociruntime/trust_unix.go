@@ -28,6 +28,16 @@ func trustworthy(dir string) error {
 	}
 }
 
+// safeFile tells whether nobody else can change a file.
+func safeFile(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o022 != 0 {
+		return false
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (s.Uid == 0 || int(s.Uid) == os.Geteuid())
+}
+
 func safeFolder(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -53,13 +53,14 @@ type Program struct {
 	Env  []string
 }
 
-// Output runs the program with arguments and returns what it printed. When ctx
+// Output runs the program with arguments and returns what it printed. It runs in
+// the root folder: what lies where ralph was started is not its to see. When ctx
 // ends, it is killed.
 func (p Program) Output(ctx context.Context, args ...string) (string, error) {
 	var out capped
 	words := NewTail(maxWords)
 	cmd := exec.CommandContext(ctx, p.Path, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = p.Env, &out, words
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.Env, string(filepath.Separator), &out, words
 	cmd.WaitDelay = time.Second // something it started may hold its output
 	if err := cmd.Run(); err != nil {
 		return "", &Error{Program: p.Path, Args: args, Code: cmd.ProcessState.ExitCode(), Said: strings.TrimSpace(words.String()), Err: errors.Join(err, ctx.Err())}

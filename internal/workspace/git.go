@@ -57,6 +57,11 @@ func (s *gitSearch) visit(path string, info fs.FileInfo) (enter bool, err error)
 	if path != ".git" && slices.Contains(s.whole, path) {
 		return false, nil
 	}
+	if info.Mode().IsRegular() && info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+		// Whoever runs it on the host gets its owner's rights, whatever is in it, and
+		// writing through mapped memory leaves the bit where it is.
+		s.found = append(s.found, path)
+	}
 	switch dir := filepath.Dir(path); filepath.Base(path) {
 	case ".git":
 		return false, s.dotGit(path, info)

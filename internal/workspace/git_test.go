@@ -59,6 +59,27 @@ func TestGitIsFoundByWhatItIs(t *testing.T) {
 	}
 }
 
+// A file that gives whoever runs it its owner's rights is not the agent's to write.
+func TestSetuidFilesAreProtected(t *testing.T) {
+	dir, state := tempDir(t), tempDir(t)
+	fill(t, dir, map[string]string{"bin/plain": "", "bin/root": "", "bin/group": ""})
+	for name, mode := range map[string]os.FileMode{"root": os.ModeSetuid | 0o755, "group": os.ModeSetgid | 0o755} {
+		if err := os.Chmod(filepath.Join(dir, "bin", name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := workspace.Claim(t.Context(), state, dir, "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Release()
+	for name, want := range map[string]bool{"bin/plain": false, "bin/root": true, "bin/group": true} {
+		if got := slices.Contains(w.Protect, name); got != want {
+			t.Errorf("%s is protected: %v", name, got)
+		}
+	}
+}
+
 // A link in the place of a git directory, and a folder that cannot be searched,
 // are refused: what they hide would be the agent's.
 func TestGitThatCannotBeProtectedIsRefused(t *testing.T) {

@@ -51,7 +51,7 @@ func (e *Engine) Probe(ctx context.Context) (sandbox.Info, error) {
 		OwnFiles:       true,
 		Lacks: []string{
 			"a kernel of its own: a flaw in the host's kernel is a flaw in this boundary",
-			"limits of the kernel's: memory and disk are watched from outside, and a sandbox may be a moment over them",
+			"limits of the kernel's: memory and disk are watched, so a sandbox may be a moment over them, and one that means to can hide memory",
 			"unix sockets, where a folder that others use is mounted",
 		},
 	}, nil

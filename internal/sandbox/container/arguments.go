@@ -2,6 +2,7 @@ package container
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -154,8 +155,12 @@ func (f flavour) tmpfsArguments(m layout.Mount) ([]string, error) {
 	return []string{"--tmpfs", m.Target + ":" + options}, nil
 }
 
-// csvLine is how engines read a mount: a path may hold commas and quotes.
+// csvLine is how engines read a mount: a path may hold commas and quotes, but no
+// line breaks.
 func csvLine(fields []string) (string, error) {
+	if strings.ContainsAny(strings.Join(fields, ""), "\r\n") { // which they change
+		return "", errors.New("its name holds a line break")
+	}
 	var line strings.Builder
 	w := csv.NewWriter(&line)
 	if err := w.Write(fields); err != nil {

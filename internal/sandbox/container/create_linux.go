@@ -103,6 +103,11 @@ func cloned(entry *roster.Entry, spec sandbox.Spec, mounts []layout.Mount, ownKe
 	if err != nil {
 		return nil, err
 	}
+	// The clones are there for all who can walk to them, and show what their owner's
+	// folders may hide; the engine's daemon is root.
+	if err := os.Chmod(places, 0o700); err != nil {
+		return nil, fmt.Errorf("closing the place of mounts: %w", err)
+	}
 	clones, mounts, err := layout.Clones(places, spec, mounts)
 	if err != nil {
 		return nil, err

@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 // Clone mounts source on target, as view says. Both are folders, or both are plain
-// files; both exist, and neither path ends in a symbolic link. The owner is who
-// owns source itself. On failure nothing is mounted.
+// files; both exist, and neither path ends in a symbolic link. No part of source is
+// one, but for links in the root directory, which are the system's own. The owner is
+// who owns source itself. On failure nothing is mounted.
 func Clone(source, target string, view View) error {
 	tree, err := open(source, view)
 	if err != nil {
@@ -46,7 +49,12 @@ func open(source string, view View) (*os.File, error) {
 	case view.As.UID <= 0 || view.As.GID <= 0:
 		return nil, fmt.Errorf("showing %s as %d:%d: root and its group are refused", source, view.As.UID, view.As.GID)
 	}
-	fd, err := unix.OpenTree(unix.AT_FDCWD, source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+	at, err := openWithoutLinks(source)
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	fd, err := unix.OpenTree(int(at.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
 	switch {
 	case errors.Is(err, unix.ENOSYS):
 		return nil, tooOld(source)
@@ -61,6 +69,30 @@ func open(source string, view View) (*os.File, error) {
 		return nil, err
 	}
 	return tree, nil
+}
+
+// openWithoutLinks opens a path without rights to its content. Whoever owns a folder
+// above source could put a link in its place at the last moment, and what it leads to
+// would be the agent's to write, with its owner's rights.
+func openWithoutLinks(source string) (*os.File, error) {
+	path := filepath.Clean(source)
+	if first, rest, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/"); ok && filepath.IsAbs(path) {
+		real, err := filepath.EvalSymlinks("/" + first)
+		if err != nil {
+			return nil, fmt.Errorf("cloning the mount of %s: %w", source, err)
+		}
+		path = filepath.Join(real, rest)
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	switch {
+	case errors.Is(err, unix.ENOSYS):
+		return nil, tooOld(source)
+	case errors.Is(err, unix.ELOOP):
+		return nil, fmt.Errorf("cloning the mount of %s: a symbolic link is on the way to it: %w", source, err)
+	case err != nil:
+		return nil, fmt.Errorf("cloning the mount of %s: %w", source, err)
+	}
+	return os.NewFile(uintptr(fd), source), nil
 }
 
 // show gives a fresh clone its owner and takes from it what programs could abuse.

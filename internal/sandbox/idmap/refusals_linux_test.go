@@ -19,6 +19,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, target+"/file", owner, 0o600)
+	write(t, source+"/plain", owner, 0o600)
 	tests := map[string]struct {
 		source, target string
 		as             idmap.IDs
@@ -28,6 +29,7 @@ func TestRefusals(t *testing.T) {
 		"no source":              {source + "/none", target, agent},
 		"no target":              {source, target + "/none", agent},
 		"source is a link":       {source + "/link", target, agent},
+		"a link on the way":      {target + "/link/plain", target + "/file", agent},
 		"source is a pipe":       {source + "/fifo", target + "/file", agent},
 		"target is a link":       {source, target + "/link", agent},
 		"a folder on a file":     {source, target + "/file", agent},

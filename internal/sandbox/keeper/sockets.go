@@ -9,9 +9,9 @@ import (
 
 // UnixSockets tells whether programs may have unix sockets although the sandbox
 // shares the host's kernel: only if no program of the host can have one where they
-// could reach it.
+// could reach it. A folder as root file system may be in use elsewhere.
 func UnixSockets(spec sandbox.Spec) bool {
-	return !slices.ContainsFunc(spec.Mounts, mayHoldSockets)
+	return spec.Rootfs == "" && !slices.ContainsFunc(spec.Mounts, mayHoldSockets)
 }
 
 // mayHoldSockets tells whether somebody else may listen on a socket in a mount. A
