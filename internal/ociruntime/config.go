@@ -72,7 +72,7 @@ func readUpTo(file string, limit int64) ([]byte, error) {
 // runtime is an entry of Docker's list.
 type runtime struct {
 	Path string                    `json:"path,omitzero"`
-	Rest map[string]jsontext.Value `json:",embed"`
+	Rest map[string]jsontext.Value `json:",embed"` //nolint:staticcheck // an option of the second version
 }
 
 func (r *runtime) String() string {

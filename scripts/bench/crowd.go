@@ -30,7 +30,7 @@ func (s *site) idleMemory(c *contender) (float64, error) {
 		return 0, errNoSuchThing
 	}
 	boxes, err := s.create(c, 1)
-	defer closeAll(boxes)
+	defer func() { _ = closeAll(boxes) }()
 	if err != nil {
 		return 0, err
 	}

@@ -157,7 +157,7 @@ func endedBy(code int) error {
 func killOther(r roster.Record) error {
 	var data record
 	if r.Decode(&data) != nil {
-		return nil
+		return nil //nolint:nilerr // none was started yet
 	}
 	return proc.KillOther(data.PID, func(args []string) bool {
 		return slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, "/"+r.ID+"/") })

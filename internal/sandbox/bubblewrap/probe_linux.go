@@ -13,6 +13,7 @@ import (
 
 	"github.com/agent-loop/ralph/internal/proc"
 	"github.com/agent-loop/ralph/internal/sandbox"
+	"github.com/agent-loop/ralph/internal/sandbox/keeper"
 	"github.com/agent-loop/ralph/internal/sandbox/layout"
 	"github.com/agent-loop/ralph/internal/sandbox/machine"
 )
@@ -49,11 +50,7 @@ func (e *Engine) Probe(ctx context.Context) (sandbox.Info, error) {
 		LimitProcesses: true,
 		LimitDisk:      true,
 		OwnFiles:       true,
-		Lacks: []string{
-			"a kernel of its own: a flaw in the host's kernel is a flaw in this boundary",
-			"limits of the kernel's: memory and disk are watched, so a sandbox may be a moment over them, and one that means to can hide memory",
-			"unix sockets, where a folder that others use is mounted",
-		},
+		Lacks:          []string{keeper.LacksKernel, keeper.LacksLimits, keeper.LacksSockets},
 	}, nil
 }
 

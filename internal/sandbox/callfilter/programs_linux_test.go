@@ -92,7 +92,7 @@ func serveLoopback() error {
 	}
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); string(body) != "hello" {
-		return fmt.Errorf("got %q, %v", body, err)
+		return fmt.Errorf("got %q: %w", body, err)
 	}
 	return errors.Join(l.Close(), ignoreClosed(<-served))
 }
@@ -117,10 +117,10 @@ func filterThreads() error {
 			running.Done()
 			<-installed
 			if err := pair(unix.SOCK_DGRAM)(); !errors.Is(err, unix.EACCES) {
-				errs[i] = fmt.Errorf("thread %d: %v, want EACCES", i, err)
+				errs[i] = fmt.Errorf("thread %d, want EACCES: %w", i, err)
 			}
 			if on, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); on != 1 || err != nil {
-				errs[i] = fmt.Errorf("thread %d: may get new privileges (%v)", i, err)
+				errs[i] = fmt.Errorf("thread %d may get new privileges: %w", i, err)
 			}
 		})
 	}

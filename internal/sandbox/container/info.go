@@ -61,46 +61,44 @@ func (f flavour) describe(known facts) sandbox.Info {
 	}
 }
 
-func (known facts) lacks(name Flavour) []string {
+func (f facts) lacks(name Flavour) []string {
 	var lacks []string
-	if !ownKernel(known.runtime) {
-		lacks = append(lacks,
-			"a kernel of its own: a flaw in the host's kernel is a flaw in this boundary",
-			"unix sockets, where a folder that others use is mounted")
-		if !known.filtered {
+	if !ownKernel(f.runtime) {
+		lacks = append(lacks, keeper.LacksKernel, keeper.LacksSockets)
+		if !f.filtered {
 			lacks = append(lacks, "the engine's system call filter, which is switched off: ralph's alone holds")
 		}
 	}
-	if name == Docker && ownKernel(known.runtime) {
+	if name == Docker && ownKernel(f.runtime) {
 		lacks = append(lacks, "IPv6 on loopback: docker switches it off, and this kernel cannot have it back")
 	}
-	if known.limitMemory {
+	if f.limitMemory {
 		lacks = append(lacks, "a limit of the kernel's on disk: it is watched from outside, and a sandbox may be a moment over it")
 	} else {
-		lacks = append(lacks, "limits of the kernel's: memory and disk are watched, and a sandbox may be a moment over them")
+		lacks = append(lacks, keeper.LacksLimits)
 	}
-	if !known.rootless {
+	if !f.rootless {
 		lacks = append(lacks, fmt.Sprintf("a start without root: %s makes the boundary with root's rights", name))
 	}
 	return lacks
 }
 
 // settings are what the keeper is to hold: whatever the kernel does not.
-func (known facts) settings(spec sandbox.Spec, chooseCPUs func(float64) []int) keeper.Settings {
+func (f facts) settings(spec sandbox.Spec, chooseCPUs func(float64) []int) keeper.Settings {
 	s := keeper.Settings{
 		Gate:        spec.Network == sandbox.NetworkGate,
-		OwnKernel:   ownKernel(known.runtime),
-		UnixSockets: keeper.UnixSockets(spec) || ownKernel(known.runtime),
+		OwnKernel:   ownKernel(f.runtime),
+		UnixSockets: keeper.UnixSockets(spec) || ownKernel(f.runtime),
 		FileSize:    spec.Limits.Disk,
-		MemoryGroup: known.limitMemory && spec.Limits.Memory > 0,
+		MemoryGroup: f.limitMemory && spec.Limits.Memory > 0,
 	}
-	if !known.limitProcesses {
+	if !f.limitProcesses {
 		s.Processes = spec.Limits.Processes
 	}
-	if !known.limitMemory {
+	if !f.limitMemory {
 		s.Memory = spec.Limits.Memory
 	}
-	if !known.limitCPUs {
+	if !f.limitCPUs {
 		s.CPUs = chooseCPUs(spec.Limits.CPUs)
 	}
 	return s

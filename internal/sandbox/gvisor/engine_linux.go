@@ -127,7 +127,7 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	return e.roster.Remove(ctx, id, func(r roster.Record) error {
 		var process processRecord
 		if r.Decode(&process) != nil {
-			return nil // none was started yet
+			return nil //nolint:nilerr // none was started yet
 		}
 		return killLauncher(process.Launcher, id)
 	})

@@ -51,7 +51,7 @@ func forEachEngine(t *testing.T, test func(t *testing.T, c containers)) {
 
 func engineFromEnv(t *testing.T, name string) (containers, error) {
 	c := containers{name: name, cgroups: name != "rootless", runs: []string{"--network", "none", "--pull", "never"}}
-	missing := fmt.Errorf("%s with runsc is not set up: run scripts/engines.sh go test ...", name)
+	missing := fmt.Errorf("%s with runsc is not set up: run go test by scripts/engines.sh", name)
 	switch name {
 	case "docker":
 		if !slices.Contains(strings.Fields(os.Getenv("RALPH_TEST_DOCKER_RUNTIMES")), "runsc") {

@@ -309,7 +309,7 @@ func FuzzReceive(f *testing.F) {
 		f.Add(append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...))
 	}
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff})
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(func(_ *testing.T, data []byte) {
 		b := &Box{commands: map[uint32]*execution{1: {settled: make(chan outcome, 1)}}}
 		from := bytes.NewReader(data)
 		for {

@@ -106,8 +106,8 @@ func (r *Roster) Remove(ctx context.Context, id string, kill func(Record) error)
 // end ends a sandbox, and deletes it if its ralph is gone.
 func (r *Roster) end(record Record, kill func(Record) error) (gone bool, err error) {
 	dir := r.path(record.ID)
-	lock, claimErr := claim(dir) // one without a lock has no owner either
-	defer lock.Close()           // harmless on nil
+	lock, claimErr := claim(dir)    // one without a lock has no owner either
+	defer func() { lock.Close() }() // harmless on nil
 	if err := kill(record); err != nil {
 		return false, err
 	}

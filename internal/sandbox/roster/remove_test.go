@@ -281,7 +281,7 @@ func TestRemoveOfAStaleSandbox(t *testing.T) {
 	for name, entry := range map[string]string{"locked once": "ralph-000000000001/lock", "without a lock": "ralph-000000000001/", "a file": "ralph-000000000001"} {
 		folders(t, r, entry)
 		killed := 0
-		err := r.Remove(t.Context(), "ralph-000000000001", func(record Record) error { killed++; return nil })
+		err := r.Remove(t.Context(), "ralph-000000000001", func(Record) error { killed++; return nil })
 		if err != nil || killed != 1 || exists(r.path("ralph-000000000001")) {
 			t.Errorf("%s: ended %d times, %v", name, killed, err)
 		}
