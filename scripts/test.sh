@@ -11,7 +11,7 @@ export CGO_ENABLED=0 # as make builds
 mkdir -p build
 log=build/test.json
 
-step() { printf '\n== %s\n' "$*"; }
+step() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS"; }
 
 command -v go >/dev/null || { echo "Go is missing; see https://go.dev/dl/"; exit 1; }
 need git "the tests that use git"

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -104,6 +106,15 @@ const (
 
 // GateAddress is where programs inside find the gate.
 const GateAddress = "127.0.0.1:3128"
+
+// Cleaned is the Spec with mounts whose paths have one spelling.
+func (s Spec) Cleaned() Spec {
+	s.Mounts = slices.Clone(s.Mounts)
+	for i, m := range s.Mounts {
+		s.Mounts[i].Source, s.Mounts[i].Target = filepath.Clean(m.Source), filepath.Clean(m.Target)
+	}
+	return s
+}
 
 // Workspace is the host folder that the sandbox works on.
 func (s Spec) Workspace() string {

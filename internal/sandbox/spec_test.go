@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"net"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -149,5 +150,16 @@ func TestWorkspaceAndWorkDir(t *testing.T) {
 		if got := tt.spec.WorkDir(); got != tt.workDir {
 			t.Errorf("working directory %q, want %q", got, tt.workDir)
 		}
+	}
+}
+
+func TestCleanedPaths(t *testing.T) {
+	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Source: "/a//b/./c", Target: "/x/"}}}
+	got := spec.Cleaned().Mounts[0]
+	if filepath.ToSlash(got.Source) != "/a/b/c" || filepath.ToSlash(got.Target) != "/x" {
+		t.Errorf("got %+v", got)
+	}
+	if spec.Mounts[0].Target != "/x/" {
+		t.Error("the caller's mounts were changed")
 	}
 }

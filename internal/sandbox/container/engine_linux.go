@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/agent-loop/ralph/internal/sandbox"
@@ -88,10 +87,7 @@ func (e *Engine) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 		return nil, err
 	}
 	e.sweep(ctx, c)
-	spec.Mounts = slices.Clone(spec.Mounts)
-	for i, m := range spec.Mounts {
-		spec.Mounts[i].Source, spec.Mounts[i].Target = filepath.Clean(m.Source), filepath.Clean(m.Target)
-	}
+	spec = spec.Cleaned()
 	entry, err := e.roster.Add()
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/agent-loop/ralph/internal/sandbox"
 	"github.com/agent-loop/ralph/internal/sandbox/layout"
@@ -73,10 +72,7 @@ func (e *Engine) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 		return nil, err
 	}
 	e.roster.Sweep(nil) // the processes died with their ralph
-	spec.Mounts = slices.Clone(spec.Mounts)
-	for i, m := range spec.Mounts {
-		spec.Mounts[i].Source, spec.Mounts[i].Target = filepath.Clean(m.Source), filepath.Clean(m.Target)
-	}
+	spec = spec.Cleaned()
 	entry, err := e.roster.Add()
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package gvisor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,13 +17,7 @@ import (
 
 // Exec is part of the sandbox.Sandbox interface.
 func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
-	if b.Over() {
-		return 0, b.Gone()
-	}
-	if len(cmd.Args) == 0 {
-		return 0, errors.New("no command given")
-	}
-	if err := ctx.Err(); err != nil {
+	if err := b.Admit(ctx, cmd); err != nil {
 		return 0, err
 	}
 	began := time.Now()

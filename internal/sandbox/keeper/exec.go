@@ -38,13 +38,7 @@ type outcome struct {
 // Exec is part of the sandbox.Sandbox interface. When ctx ends before the command,
 // the whole sandbox does.
 func (b *Box) Exec(ctx context.Context, cmd sandbox.Command) (int, error) {
-	if b.Over() {
-		return 0, b.Gone()
-	}
-	if len(cmd.Args) == 0 {
-		return 0, errors.New("no command given")
-	}
-	if err := ctx.Err(); err != nil {
+	if err := b.Admit(ctx, cmd); err != nil {
 		return 0, err
 	}
 	began := time.Now()

@@ -96,6 +96,17 @@ func (l *Lifetime) Gone() error {
 	return fmt.Errorf("%w: %w", sandbox.ErrGone, l.cause)
 }
 
+// Admit refuses a command that comes too late, or is none.
+func (l *Lifetime) Admit(ctx context.Context, cmd sandbox.Command) error {
+	if l.Over() {
+		return l.Gone()
+	}
+	if len(cmd.Args) == 0 {
+		return errors.New("no command given")
+	}
+	return ctx.Err()
+}
+
 // Lost explains why the inside stopped answering: if it has died, its end is
 // about to be known, and is the better answer.
 func (l *Lifetime) Lost(err error) error {
