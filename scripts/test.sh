@@ -21,6 +21,12 @@ need gnome-keyring-daemon "the tests of the keyring" gnome-keyring
 need wget "the tests of who trusts the gate"
 need python3 "the tests of who trusts the gate"
 need java "the tests of who trusts the gate" openjdk-17-jdk-headless
+need socat "the tests of the inner sandbox"
+need rg "the tests of the inner sandbox" ripgrep
+# A sandbox sees the system's programs only.
+command -v srt >/dev/null || { [ "$(id -u)" = 0 ] && need npm "installing srt" &&
+  npm install --global --prefix /usr/local --silent --ignore-scripts @anthropic-ai/sandbox-runtime@0.0.83; } ||
+  skipped+=("the tests of the inner sandbox: srt is missing; npm install -g @anthropic-ai/sandbox-runtime@0.0.83")
 
 step "the real agents"
 if scripts/agents.sh; then

@@ -199,21 +199,20 @@ command = "test -e made"
 	}
 }
 
-// TestClaudeInTheInnerSandbox: it reaches its models through both walls, and what is
-// killed in there leaves nothing in the workspace.
+// TestClaudeInTheInnerSandbox: it reaches its models through both walls, and srt
+// leaves nothing of its own in the workspace.
 func TestClaudeInTheInnerSandbox(t *testing.T) {
 	needsSRT(t)
 	l := newAgentLab(t, "claude")
-	l.env = append(l.env, "RALPH_SANDBOX_INNER=srt", "RALPH_SANDBOX_RESOURCES_TIMEOUT_MINUTES=0.4")
-	script := slices.Concat(story(1), []modeltest.Turn{modeltest.Shell("sleep 1000").Uses(agentCall())}, story(2), story(3))
-	models := modeltest.New(t, script...)
+	l.env = append(l.env, "RALPH_SANDBOX_INNER=srt")
+	models := modeltest.New(t, slices.Concat(story(1), story(2), story(3))...)
 	got := l.ralph("run", "--engine", "gvisor", "--upstream", models.URL, "--validate", "test -e made-1")
-	if got.code != 0 || !strings.Contains(got.stdout, "all 3 stories pass") || !strings.Contains(got.stderr, "timed-out") {
+	if got.code != 0 || !strings.Contains(got.stdout, "all 3 stories pass") {
 		t.Fatalf("exit %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
-	a := l.check(4)
-	if a.charged != claudeCallCost.Times(7) {
-		t.Errorf("%d calls cost %v, want 7 at %v", len(models.Calls()), a.charged, claudeCallCost)
+	a := l.check(3)
+	if a.charged != claudeCallCost.Times(6) {
+		t.Errorf("%d calls cost %v, want 6 at %v", len(models.Calls()), a.charged, claudeCallCost)
 	}
 	for _, file := range strings.Fields(l.git("diff", "--name-only", "HEAD", a.state.Commit)) {
 		if file != "prd.json" && !strings.HasPrefix(file, "made-") && file != "progress.txt" {

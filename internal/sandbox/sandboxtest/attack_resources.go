@@ -85,7 +85,7 @@ func (a *attack) withUsedUp(t *testing.T, name string, run func(sandbox.Sandbox,
 // whole sandbox when its time is up.
 func (a *attack) untilDeadline(t *testing.T, sb sandbox.Sandbox, ws *attackWorkspace, name string, facts probe.Facts) *attackOutcome {
 	t.Helper()
-	const limit = 4 * time.Second
+	const limit = 2 * time.Second
 	outcome := a.run(t.Context(), sb, name, facts, limit)
 	var limited *sandbox.LimitError
 	if !errors.As(outcome.err, &limited) || limited.Limit != "time" {
