@@ -34,6 +34,7 @@ start_engines() {
   install_engines
   mkdir -p "$engines_dir"
   echo 'module engines' >"$engines_dir/go.mod" # or Go looks for packages in images
+  trap stop_engines EXIT
   make_runtimes && make_base || return 0
   export RALPH_TEST_IMAGE=$engines_image
   start_private_docker
@@ -120,7 +121,6 @@ run_dockerd() {
   dockerd --config-file "$dir/daemon.json" --host "$host" --data-root "$dir/data" --exec-root "$dir/exec" \
     --pidfile "$dir/docker.pid" --bridge none --iptables=false --ip6tables=false >"$dir/log" 2>&1 &
   engines_docker_pid=$!
-  trap stop_engines EXIT
   local _
   for _ in $(seq 150); do
     docker -H "$host" version >/dev/null 2>&1 && return 0
@@ -132,6 +132,7 @@ run_dockerd() {
 }
 
 stop_engines() {
+  umount "$engines_dir/podman/storage/overlay" 2>/dev/null || true # or nobody can delete build
   [ -n "$engines_docker_pid" ] || return 0
   kill "$engines_docker_pid" 2>/dev/null || true
   wait "$engines_docker_pid" 2>/dev/null || true

@@ -89,8 +89,13 @@ func noRuntime(info sandbox.Info, runtime string) error {
 	if len(info.Runtimes) > 0 {
 		e.Fix += ", or choose one that is: --oci-runtime " + strings.Join(info.Runtimes, "|")
 	}
-	return e
+	return &runtimeError{e}
 }
+
+// runtimeError is the error of an engine without the runtime asked for.
+type runtimeError struct{ *sandbox.UnavailableError }
+
+func (e *runtimeError) Unwrap() error { return e.UnavailableError }
 
 // probeEngine asks an engine what it can do. One that fails may still tell which
 // runtime it is about. An interruption is not its fault.
@@ -108,6 +113,7 @@ func probeEngine(ctx context.Context, e sandbox.Engine) (sandbox.Info, error) {
 func autoEngine(ctx context.Context, list []sandbox.Engine, wish engineWish) (engineChoice, error) {
 	best := engineChoice{auto: true, reason: wish.autoReason()}
 	var failures []error
+	told := map[string]bool{} // engines that have said why not
 	for _, e := range wish.inOrder(list) {
 		if best.engine != nil && wish.rank(best.engine.Name(), best.info.Runtime) <= wish.atBest(e.Name()) {
 			break
@@ -120,15 +126,20 @@ func autoEngine(ctx context.Context, list []sandbox.Engine, wish engineWish) (en
 			err = wish.suits(info)
 		}
 		switch {
+		case err != nil && told[e.Name()] && (wish.runtime == "" || info.Runtime != wish.runtime):
+			// Nobody asked for this runtime of an engine that is out already.
 		case err != nil:
+			told[e.Name()] = true
 			best.passed = append(best.passed, whyNot(runtimeName(e.Name(), info.Runtime), err))
-			failures = append(failures, err)
+			if info.Runtime != "" || !errors.As(err, new(*runtimeError)) { // one that has no runtimes is not meant
+				failures = append(failures, err)
+			}
 		case best.engine == nil || wish.rank(e.Name(), info.Runtime) < wish.rank(best.engine.Name(), best.info.Runtime):
 			best.engine, best.info = e, info
 		}
 	}
 	if best.engine == nil {
-		return engineChoice{}, noEngine(failures)
+		return engineChoice{}, wish.noEngine(failures)
 	}
 	best.passed = slices.Compact(best.passed)
 	return best, nil
@@ -204,7 +215,10 @@ func boundaryRank(name, runtime string) int {
 
 // noEngine is the error of auto that found nothing. What was refused comes first,
 // because the user can ask for less.
-func noEngine(failures []error) error {
+func (w engineWish) noEngine(failures []error) error {
+	if w.runtime != "" && !slices.ContainsFunc(failures, func(err error) bool { return !errors.As(err, new(*runtimeError)) }) {
+		return boundaryError{hinted{fmt.Errorf("no engine here has the OCI runtime %s", w.runtime), "install it and make it known to docker or podman, or leave --oci-runtime out"}}
+	}
 	refused := func(err error) int {
 		if errors.As(err, new(*sandbox.RefusedError)) {
 			return 0

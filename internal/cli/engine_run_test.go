@@ -149,7 +149,7 @@ func TestTheResumedRunChoosesAnew(t *testing.T) {
 	if len(all) != 2 || all[0].Engine != "gvisor" || all[1].Engine != "docker" || all[1].Reason != "asked for" {
 		t.Errorf("the record says %+v", all)
 	}
-	if got := p.ralph("resume", "-C", p.project, "--no-sandbox"); got.code != 2 || !strings.Contains(got.stderr, "turns the sandbox off") {
+	if got := p.ralph("resume", "-C", p.project, "--no-sandbox"); got.code != 2 || !strings.Contains(got.stderr, "the sandbox is turned off") {
 		t.Errorf("exit %d\n%s", got.code, got.stderr)
 	}
 }

@@ -22,7 +22,7 @@ func (c engineChoice) lacks() string {
 	if len(c.info.Lacks) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s lacks: %s", c.info.Engine, strings.Join(c.info.Lacks, ", "))
+	return fmt.Sprintf("%s lacks: %s", c.info.Engine, strings.Join(c.info.Lacks, "; "))
 }
 
 // tell says which engine was chosen, and what it lacks if a user cannot know: who

@@ -162,7 +162,7 @@ func warnOfSecrets(w World, flags []string) {
 // workspace's protected paths, which are known when it is claimed.
 func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec, error) {
 	if cfg.OnHost() {
-		return sandbox.Spec{}, usageError{errors.New("the configuration turns the sandbox off, and ralph exec is nothing without one"), "pass --engine auto, or run the command yourself"}
+		return sandbox.Spec{}, usageError{errors.New("the sandbox is turned off, and ralph exec is nothing without one"), "pass --engine auto, or run the command yourself"}
 	}
 	env, err := parseEnv(o.env, w.Getenv)
 	if err != nil {
@@ -198,14 +198,15 @@ func (o *execOptions) spec(w World, dir string, cfg config.Config) (sandbox.Spec
 	return spec, w.letSecretsIn(cfg, &spec)
 }
 
-// parseMounts reads SRC:DST[:ro].
+// parseMounts reads SRC:DST[:ro|:rw].
 func parseMounts(flags []string) ([]sandbox.Mount, error) {
 	var mounts []sandbox.Mount
 	for _, flag := range flags {
 		parts := strings.Split(flag, ":")
 		readOnly := len(parts) == 3 && parts[2] == "ro"
-		if len(parts) != 2 && !readOnly || parts[0] == "" || parts[1] == "" {
-			return nil, usageError{fmt.Errorf("--mount %q is not SRC:DST or SRC:DST:ro", flag), "a path with a colon in it cannot be mounted; rename it"}
+		writable := len(parts) == 2 || len(parts) == 3 && parts[2] == "rw"
+		if !readOnly && !writable || parts[0] == "" || parts[1] == "" {
+			return nil, usageError{fmt.Errorf("--mount %q is not SRC:DST, SRC:DST:ro or SRC:DST:rw", flag), "name both places, as in --mount /data:/data:ro; a path cannot have a colon in it"}
 		}
 		mounts = append(mounts, sandbox.Mount{Source: parts[0], Target: parts[1], ReadOnly: readOnly})
 	}

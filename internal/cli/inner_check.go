@@ -78,7 +78,7 @@ func (in *inner) check(ctx context.Context, box sandbox.Sandbox, info sandbox.In
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	for _, step := range []func(context.Context, sandbox.Sandbox, string) error{in.checkPrograms, in.checkNamespaces, in.checkWall} {
+	for _, step := range []func(context.Context, sandbox.Sandbox, string) error{in.checkRight, in.checkPrograms, in.checkNamespaces, in.checkWall} {
 		err := step(ctx, box, info.Engine)
 		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 			return ctx.Err() // that is no fault of srt's
@@ -88,6 +88,23 @@ func (in *inner) check(ctx context.Context, box sandbox.Sandbox, info sandbox.In
 		}
 	}
 	return nil
+}
+
+// checkRight asks first whether this engine lets programs make namespaces at all:
+// who would have to install something should know. Without unshare it cannot tell.
+func (in *inner) checkRight(ctx context.Context, box sandbox.Sandbox, engine string) error {
+	got, err := tryInside(ctx, box, "sh", "-c", "command -v unshare >/dev/null || exit 0; unshare --user true")
+	if err == nil && got.code == 0 {
+		return nil
+	}
+	return noNamespaces(engine, got.why(err))
+}
+
+func noNamespaces(engine, why string) error {
+	return usageError{
+		fmt.Errorf("the inner sandbox cannot start in %s: it needs namespaces and mounts of its own, and programs in this engine's sandboxes may not make them, which is a part of their boundary (%s)", engine, why),
+		innerElsewhere,
+	}
 }
 
 func (in *inner) checkPrograms(ctx context.Context, box sandbox.Sandbox, engine string) error {
@@ -111,10 +128,7 @@ func (in *inner) checkNamespaces(ctx context.Context, box sandbox.Sandbox, engin
 	if err == nil && got.code == 0 {
 		return nil
 	}
-	return usageError{
-		fmt.Errorf("the inner sandbox cannot start in %s: it needs namespaces and mounts of its own, and programs in this engine's sandboxes may not make them, which is a part of their boundary (%s)", engine, got.why(err)),
-		innerElsewhere,
-	}
+	return noNamespaces(engine, got.why(err))
 }
 
 // checkWall starts srt as the agent will be, with something that tries the wall.

@@ -142,7 +142,7 @@ func (p *plan) settle(ctx context.Context) (err error) {
 // chooseAgent finds out who works.
 func (p *plan) chooseAgent() (err error) {
 	if p.config.OnHost() {
-		return usageError{errors.New("the configuration turns the sandbox off, and this ralph runs no agent without one"), "pass --engine auto"}
+		return usageError{errors.New("the sandbox is turned off, and this ralph runs no agent without one"), "pass --engine auto"}
 	}
 	if p.who, err = agent.Find(p.config.Agent.Name); err != nil {
 		return usageError{err, ""}

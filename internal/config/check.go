@@ -74,8 +74,8 @@ func aHostRule(s string) string {
 		return why
 	case s == "*":
 		return `would allow everything; say policy = "allow-all" if you mean that`
-	case strings.Contains(s, "://"):
-		return "is an address; give the host name alone"
+	case strings.Contains(strings.TrimPrefix(s, "tcp://"), "://"):
+		return "is a URL; give the host alone"
 	}
 	return ""
 }

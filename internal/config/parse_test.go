@@ -122,7 +122,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"star", "[sandbox.network]\nallowed = [\"*\"]",
 			`ralph.toml:2: sandbox.network.allowed: "*" would allow everything; say policy = "allow-all" if you mean that`},
 		{"address in list", "[sandbox.network]\nallowed = [\"https://github.com/x\"]",
-			`ralph.toml:2: sandbox.network.allowed: "https://github.com/x" is an address; give the host name alone`},
+			`ralph.toml:2: sandbox.network.allowed: "https://github.com/x" is a URL; give the host alone`},
 		{"escaping path", "[sandbox]\nprotect = [\"a/../../b\"]",
 			`ralph.toml:2: sandbox.protect: "a/../../b" holds .. and may lead out of the workspace`},
 		{"absolute path", "[sandbox]\nprotect = [\"/etc\"]",

@@ -118,7 +118,7 @@ func (c client) learn(ctx context.Context, runtime string) (client, error) {
 	}
 	out, err := c.ask(ctx, question...)
 	if err != nil {
-		return client{}, err
+		return client{}, c.flavour.cannotRun(ctx, err)
 	}
 	if c.facts, err = c.flavour.parse(out); err != nil {
 		return client{}, c.flavour.explain(err.Error())

@@ -55,8 +55,8 @@ func (c client) imageVolumes(ctx context.Context, image string) ([]string, error
 	config, err := c.inspect(ctx, image)
 	if errors.Is(err, errNoImage) {
 		return nil, &sandbox.RefusedError{
-			What: fmt.Sprintf("image %q", image), Why: "it is not on this machine",
-			Fix: fmt.Sprintf("%s pull %s, or build it", c.flavour.name, image),
+			What: fmt.Sprintf("image %q", image), Why: fmt.Sprintf("%s does not have it", c.flavour.name),
+			Fix: fmt.Sprintf("%s pull %s, or build it; one that another engine has is used with --engine", c.flavour.name, image),
 		}
 	}
 	return slices.Sorted(maps.Keys(config.Volumes)), err

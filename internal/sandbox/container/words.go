@@ -1,7 +1,9 @@
 package container
 
 import (
+	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/agent-loop/ralph/internal/sandbox"
@@ -16,12 +18,25 @@ func lastWords(said string) string {
 		if line == "" || isAdvice(line) {
 			continue
 		}
+		line = message(line)
 		for _, prefix := range []string{"docker: ", "Error response from daemon: ", "Error: ", "ralph: "} {
 			line = strings.TrimPrefix(line, prefix)
 		}
 		return oneLine(line)
 	}
 	return ""
+}
+
+// message is what a line of podman's log is about.
+func message(line string) string {
+	if !strings.HasPrefix(line, "time=") {
+		return line
+	}
+	_, quoted, found := strings.Cut(line, " msg=")
+	if text, err := strconv.Unquote(quoted); found && err == nil {
+		return text
+	}
+	return line
 }
 
 // isAdvice recognises what commands add to an error, and their warnings.
@@ -69,6 +84,11 @@ func (f flavour) explanations() []explanation {
 			signs:       []string{"unknown or invalid runtime", "unknown runtime specified", "default oci runtime", "invalid runtime name"},
 			unavailable: true, reason: "it does not know that OCI runtime",
 			fix: "choose one of those that " + name + " info lists, or none",
+		},
+		{
+			signs:       []string{"cgroups in hybrid mode not supported"},
+			unavailable: true, reason: "crun does not run beside control groups of both versions",
+			fix: "use another runtime: --oci-runtime runc",
 		},
 		{
 			signs:  []string{"no space left on device", "disk quota exceeded"},
@@ -121,3 +141,13 @@ func (e *Error) Error() string { return e.Reason + " (" + e.Words + ")" }
 
 // Hint is what to do next.
 func (e *Error) Hint() string { return e.Fix }
+
+// cannotRun makes sure that an engine that does not say what it is counts as one
+// that cannot run, whatever its words were.
+func (f flavour) cannotRun(ctx context.Context, err error) error {
+	var unavailable *sandbox.UnavailableError
+	if ctx.Err() != nil || errors.As(err, &unavailable) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &sandbox.UnavailableError{Engine: string(f.name), Reason: err.Error(), Fix: "see what " + string(f.name) + " info says"}
+}

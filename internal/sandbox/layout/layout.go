@@ -174,7 +174,10 @@ func checkPlaces(spec sandbox.Spec, root []Mount) error {
 				continue
 			}
 			if _, err := os.Stat(filepath.Join(m.Source, rel)); err != nil {
-				return fmt.Errorf("mounting at %s: %s inside is read-only and has no such place: %w", place, m.Target, err)
+				return &sandbox.RefusedError{
+					What: fmt.Sprintf("mount at %q", place), Why: fmt.Sprintf("%s inside is read-only and has no such place", m.Target),
+					Fix: "choose another place, such as one below /mnt",
+				}
 			}
 		}
 	}
