@@ -25,8 +25,8 @@ func full() request {
 		mounts: []layout.Mount{
 			{Kind: layout.Bind, Source: "/usr", Target: "/usr", ReadOnly: true},
 			{Kind: layout.Tmpfs, Target: "/tmp", Size: 1 << 20, Mode: 0o1777, Owner: agent},
-			{Kind: layout.Bind, Source: "/home/me/work", Target: "/work", User: true},
-			{Kind: layout.Bind, Source: "/home/me/work/.git/hooks", Target: "/work/.git/hooks", ReadOnly: true, User: true},
+			{Kind: layout.Bind, Source: "/home/me/project", Target: "/project", User: true},
+			{Kind: layout.Bind, Source: "/home/me/project/.git/hooks", Target: "/project/.git/hooks", ReadOnly: true, User: true},
 		},
 		facts: facts{client: "28.2.2", limitMemory: true, limitProcesses: true, limitCPUs: true, cpus: 4},
 	}

@@ -40,7 +40,7 @@ func mapsNameless(proc string, memory map[string]bool) bool {
 
 // isNameless reads a line such as
 //
-//	7f0000000000-7f0000001000 r--s 00000000 fe:00 1234      /work/file (deleted)
+//	7f0000000000-7f0000001000 r--s 00000000 fe:00 1234      /project/file (deleted)
 func isNameless(line string, memory map[string]bool) bool {
 	fields := strings.Fields(line)
 	if len(fields) < 6 || !strings.HasSuffix(line, " (deleted)") || memory[fields[3]] {
