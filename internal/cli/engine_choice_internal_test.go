@@ -193,7 +193,7 @@ func TestWordsAboutAnEngine(t *testing.T) {
 	choice := engineChoice{auto: true, passed: []string{"gvisor: no"}, info: sandbox.Info{
 		Engine: "docker", Version: "28.2", Runtime: "runc", Boundary: "container\x1b[2J", Lacks: []string{"a kernel of its own", "disk limits"},
 	}}
-	const line, note = "ralph: engine docker 28.2 with runc: container\ufffd[2J; passed over: gvisor: no\n", "ralph: note: docker lacks: a kernel of its own, disk limits\n"
+	const line, note = "ralph: engine docker 28.2 with runc: container\ufffd[2J; passed over: gvisor: no\n", "ralph: note: docker lacks: a kernel of its own; disk limits\n"
 	for _, tt := range []struct {
 		auto, verbose bool
 		want          string

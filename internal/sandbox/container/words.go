@@ -66,13 +66,14 @@ func (f flavour) explanations() []explanation {
 			reason: "this user may not use " + name,
 		},
 		{
+			// The last that a client hears of a daemon that is killed.
+			signs: []string{"unexpected eof", "error waiting for container", "\": eof"},
+			fix:   f.start, reason: name + " went away while the container ran",
+		},
+		{
 			signs:       []string{"cannot connect to the", "is the docker daemon running", "connect: ", "error during connect"},
 			unavailable: true, fix: f.start,
 			reason: name + " does not answer",
-		},
-		{
-			signs: []string{"unexpected eof", "error waiting for container"},
-			fix:   f.start, reason: name + " went away while the container ran",
 		},
 		{
 			signs:       []string{"newuidmap", "newgidmap", "no subuid ranges", "no subgid ranges"},

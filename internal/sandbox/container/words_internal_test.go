@@ -28,6 +28,7 @@ func TestExplain(t *testing.T) {
 		{"the disk is full", dockerFlavour(), "docker: Error response from daemon: mkdir /var/lib/docker/overlay2/1: no space left on device.\nSee 'docker run --help'.\n", false, "full", "prune"},
 		{"the name is taken", dockerFlavour(), "docker: Error response from daemon: Conflict. The container name \"/x\" is already in use by container \"abc\".\n", false, "exists already", "again"},
 		{"the daemon died", dockerFlavour(), "time=\"2026-11-15T13:40:00Z\" level=error msg=\"error waiting for container: unexpected EOF\"\n", false, "went away", "systemctl start docker"},
+		{"the daemon died at the start", dockerFlavour(), "error during connect: Post \"http://%2Fs/v1.41/containers/4d7d/start\": EOF.\n", false, "went away", "systemctl start docker"},
 		{"podman has no users", podmanFlavour(), "Error: command required for rootless mode with multiple IDs: exec: \"newuidmap\": executable file not found in $PATH\n", true, "no users to map", "uidmap"},
 		{"something else", podmanFlavour(), "Resource limits are not supported and ignored on cgroups V1 rootless systems\nError: crun: it is Monday\n", false, "crun: it is Monday", ""},
 	} {
