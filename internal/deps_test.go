@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	"internal/view/stream":         {"internal/plaintext", "internal/rundir", "internal/agent", "internal/gate", "internal/money"},
 	"internal/sandbox/gvisor":      {"internal/sandbox", "internal/sandbox/callfilter", "internal/door", "internal/sandbox/layout", "internal/sandbox/lifetime", "internal/sandbox/roster", "internal/sandbox/streams", "internal/sandbox/usage", "internal/proc", "internal/sandbox/machine"},
 	"internal/sandbox/layout":      {"internal/sandbox"},
-	"internal/sandbox/roster":      {"internal/sandbox"},
+	"internal/sandbox/roster":      {"internal/lockfile", "internal/sandbox"},
 	"internal/sandbox/usage":       {"internal/sandbox"},
 	"internal/probe":               {"internal/threads"},
 	"internal/sandbox/keeper":      {"internal/sandbox", "internal/sandbox/lifetime", "internal/sandbox/streams", "internal/sandbox/callfilter", "internal/sandbox/machine", "internal/sandbox/usage", "internal/door", "internal/threads"},

@@ -8,8 +8,14 @@ import (
 	"syscall"
 )
 
-func try(f *os.File) error {
-	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
+// How a lock is held.
+const (
+	alone  = syscall.LOCK_EX
+	shared = syscall.LOCK_SH
+)
+
+func try(f *os.File, how int) error {
+	err := flock(f, how|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return ErrHeld
 	}

@@ -26,7 +26,11 @@ var ErrHeld = errors.New("locked by another process")
 // Try takes the lock of an open file, or returns ErrHeld at once. Taking a lock
 // that this very opening has already is not for callers to rely on: it succeeds
 // on some systems alone.
-func Try(f *os.File) error { return try(f) }
+func Try(f *os.File) error { return try(f, alone) }
+
+// TryShared is Try for those who only look: they share the lock with each other,
+// and with nobody who took it by Try.
+func TryShared(f *os.File) error { return try(f, shared) }
 
 // Unlock gives the lock back and leaves the file open. The caller must hold it.
 func Unlock(f *os.File) error { return unlock(f) }

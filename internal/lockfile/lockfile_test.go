@@ -208,3 +208,29 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// Those who only look share a lock with each other, and with nobody else.
+func TestShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	open := func() *os.File {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	one, two, owner := open(), open(), open()
+	if err := errors.Join(TryShared(one), TryShared(two)); err != nil {
+		t.Fatalf("two who look: %v", err)
+	}
+	if err := Try(owner); !errors.Is(err, ErrHeld) {
+		t.Errorf("an owner beside those who look: %v", err)
+	}
+	if err := errors.Join(Unlock(one), Unlock(two), Try(owner)); err != nil {
+		t.Fatal(err)
+	}
+	if err := TryShared(one); !errors.Is(err, ErrHeld) {
+		t.Errorf("who looks while the owner has it: %v", err)
+	}
+}

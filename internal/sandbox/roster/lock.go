@@ -5,30 +5,28 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/agent-loop/ralph/internal/lockfile"
 )
 
 // Owners and sweepers hold a folder's lock alone. Whoever only looks shares it
-// with others who look, so that they do not take each other for its owner;
-// package lockfile knows no such thing.
-
-// errHeld means that the lock's owner has it, or another ralph that sweeps.
-var errHeld = errors.New("locked by another process")
+// with others who look, so that they do not take each other for its owner.
 
 func lockPath(dir string) string { return filepath.Join(dir, "lock") }
 
 // createLock makes and takes the lock of a new folder.
 func createLock(dir string) (*os.File, error) {
-	return openLock(dir, os.O_CREATE|os.O_EXCL, lockAlone)
+	return openLock(dir, os.O_CREATE|os.O_EXCL, lockfile.Try)
 }
 
-// claim takes the lock of an existing folder, or returns errHeld.
-func claim(dir string) (*os.File, error) { return openLock(dir, 0, lockAlone) }
+// claim takes the lock of an existing folder, or returns lockfile.ErrHeld.
+func claim(dir string) (*os.File, error) { return openLock(dir, 0, lockfile.Try) }
 
 // isHeld reports whether the lock of a folder is held. It is an error if there is
 // none.
 func isHeld(dir string) (bool, error) {
-	f, err := openLock(dir, 0, lockShared)
-	if errors.Is(err, errHeld) {
+	f, err := openLock(dir, 0, lockfile.TryShared)
+	if errors.Is(err, lockfile.ErrHeld) {
 		return true, nil
 	}
 	if err == nil {

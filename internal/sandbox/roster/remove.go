@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/agent-loop/ralph/internal/lockfile"
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
@@ -41,7 +42,7 @@ func (r *Roster) sweep(record Record, remove func(Record) error) {
 		return
 	}
 	lock, err := claim(dir)
-	if errors.Is(err, errHeld) || err != nil && !isOld(dir) {
+	if errors.Is(err, lockfile.ErrHeld) || err != nil && !isOld(dir) {
 		return
 	}
 	defer lock.Close() // harmless on nil
@@ -111,7 +112,7 @@ func (r *Roster) end(record Record, kill func(Record) error) (gone bool, err err
 	if err := kill(record); err != nil {
 		return false, err
 	}
-	if errors.Is(claimErr, errHeld) {
+	if errors.Is(claimErr, lockfile.ErrHeld) {
 		return false, nil
 	}
 	lock.Close() // some systems delete no file that is open

@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/agent-loop/ralph/internal/lockfile"
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
@@ -51,14 +52,14 @@ func newID() (string, error) {
 func (r *Roster) Add() (*Entry, error) {
 	const attempts = 10
 	var e *Entry
-	err := errHeld
-	for i := 0; i < attempts && errors.Is(err, errHeld); i++ {
+	err := lockfile.ErrHeld
+	for i := 0; i < attempts && errors.Is(err, lockfile.ErrHeld); i++ {
 		e, err = r.add()
 	}
 	return e, err
 }
 
-// add fails with errHeld if another ralph looked at the folder before it was
+// add fails with lockfile.ErrHeld if another ralph looked at the folder before it was
 // locked; see nameLocked for where that can be.
 func (r *Roster) add() (*Entry, error) {
 	id, err := newID()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agent-loop/ralph/internal/lockfile"
 	"github.com/agent-loop/ralph/internal/sandbox"
 )
 
@@ -211,7 +212,7 @@ func TestLookersDoNotDisturbEachOther(t *testing.T) {
 	r := newRoster(t)
 	e := add(t, r)
 	e.Release()
-	looking, err := openLock(e.Dir, 0, lockShared)
+	looking, err := openLock(e.Dir, 0, lockfile.TryShared)
 	must(t, err)
 	defer looking.Close()
 	if got, err := r.Get(e.ID); err != nil || got.State != sandbox.Stale {
